@@ -1,0 +1,97 @@
+"""`MemoryConfig`: every knob, with its default and its range."""
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from plugmem_core.errors import ConfigError
+
+Lexical = Literal["bm25", "okapi", "bm25l", "bm25plus"]
+
+
+class MemoryConfig(BaseModel):
+    """How a memory stores and ranks; plain frozen data.
+
+    Pass it to `Memory.open(config=…)`. An unknown name or a value out of range
+    raises `ConfigError`. Nothing here is stored in the file: each handle may
+    rank as it likes over the same facts.
+
+    Attributes:
+        durability: `"full"` — a write is on disk when the call returns;
+            `"normal"` — a power cut may take the last writes, never the file.
+        busy_timeout: Seconds a write waits for another writer before `BusyError`.
+        max_text: Longest text of a fact, in bytes of UTF-8.
+        max_tags: Most tags of one fact.
+        max_links: Most links of one `remember`.
+        max_metadata: Longest metadata of one fact, in bytes of JSON.
+        lexical: `"bm25"` is the engine's own index; `"okapi"`, `"bm25l"` and
+            `"bm25plus"` score with the rank-bm25 package instead, for small corpora.
+        bm25_k1: Saturation of term frequency.
+        bm25_b: Weight of the length normalisation.
+        rrf_k: Constant of reciprocal-rank fusion.
+        w_bm25: Weight of the lexical source in the fusion.
+        w_vector: Weight of the vector source.
+        w_graph: Weight of the graph source.
+        w_time: Weight of the time source.
+        w_recency: Largest relative boost of a fact recorded just now; 0 switches it off.
+        half_life_days: Age at which that boost has halved.
+        graph_depth: Hops walked from the anchors.
+        graph_decay: Weight lost per hop.
+        similar_cosine: Cosine above which a new fact is reported as similar.
+        similar_jaccard: Share of common tokens above which it is.
+        min_similarity: Cosine below which a vector is no evidence; `None` means no floor.
+        flat_to_hnsw: Vectors from which `maintain` builds the graph index; fewer are scanned.
+        hnsw_m: Links of a node of the vector graph.
+        hnsw_ef_construction: Beam while building it.
+        hnsw_ef_search: Beam while searching it; `recall(ef=…)` overrides it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    durability: Literal["full", "normal"] = "full"
+    busy_timeout: float = Field(default=5.0, ge=0, le=3600)
+    max_text: int = Field(default=65_536, ge=1, le=16_777_216)
+    max_tags: int = Field(default=32, ge=0, le=1024)
+    max_links: int = Field(default=16, ge=0, le=1024)
+    max_metadata: int = Field(default=65_536, ge=2, le=16_777_216)
+    lexical: Lexical = "bm25"
+    bm25_k1: float = Field(default=1.2, gt=0, le=100)
+    bm25_b: float = Field(default=0.75, ge=0, le=1)
+    rrf_k: int = Field(default=60, ge=1, le=1_000_000)
+    w_bm25: float = Field(default=1.0, ge=0, le=1_000)
+    w_vector: float = Field(default=1.0, ge=0, le=1_000)
+    w_graph: float = Field(default=1.0, ge=0, le=1_000)
+    w_time: float = Field(default=1.0, ge=0, le=1_000)
+    w_recency: float = Field(default=0.25, ge=0, le=1_000)
+    half_life_days: int = Field(default=180, ge=1, le=365_000)
+    graph_depth: int = Field(default=2, ge=0, le=1_000)
+    graph_decay: float = Field(default=0.5, gt=0, le=1)
+    similar_cosine: float = Field(default=0.85, ge=0, le=1)
+    similar_jaccard: float = Field(default=0.5, ge=0, le=1)
+    min_similarity: float | None = Field(default=None, ge=-1, le=1)
+    flat_to_hnsw: int = Field(default=24_000, ge=1)
+    hnsw_m: int = Field(default=16, ge=2, le=512)
+    hnsw_ef_construction: int = Field(default=200, ge=2, le=10_000)
+    hnsw_ef_search: int = Field(default=64, ge=1, le=1_000_000)
+
+    def __init__(self, **knobs: Any) -> None:
+        try:
+            super().__init__(**knobs)
+        except ValidationError as error:
+            raise ConfigError(_explain(error)) from None
+
+    def replace(self, **knobs: Any) -> Self:
+        """Return a copy with some knobs changed, validated like a new one."""
+        return type(self)(**(self.model_dump() | knobs))
+
+
+def _explain(error: ValidationError) -> str:
+    accepted = ", ".join(MemoryConfig.model_fields)
+    lines = []
+    for problem in error.errors():
+        knob = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"unknown knob {knob!r}; accepted are {accepted}")
+        else:
+            lines.append(f"{knob} is {problem['input']!r}: {problem['msg']}")
+    return "; ".join(lines)

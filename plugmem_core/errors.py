@@ -1,0 +1,95 @@
+"""Every error the package raises, as one tree.
+
+    PlugmemError
+    ├── InvalidInputError      (ValueError)    the value breaks a stated rule
+    │   ├── WrongTypeError     (TypeError)     the value is of another type
+    │   ├── TooLargeError                      the value is over a stated limit
+    │   ├── InvalidFilterError                 a `where` filter that cannot be read
+    │   └── StaleCursorError                   a page cursor of another listing
+    ├── ConfigError            (ValueError)    an unknown knob, or one out of range
+    ├── NotFoundError          (KeyError)      no such fact, entity or tag here
+    ├── ClosedFactError        (ValueError)    the fact has already been revised
+    ├── VectorSpaceError       (ValueError)    vectors of another dimension or model
+    ├── BusyError              (TimeoutError)  another writer held the file too long
+    ├── ReadOnlyError          (PermissionError)
+    ├── ClosedError            (ValueError)    the handle is closed, or belongs to a parent process
+    ├── EmbedderError          (RuntimeError)  the embedder broke its contract
+    └── StorageError           (OSError)       the file cannot be used
+        └── CorruptError                       the file is damaged
+
+Each is also the builtin a caller would catch anyway, so `except ValueError`
+keeps working:
+
+    try:
+        memory.revise(42, text="…")
+    except NotFoundError as error:
+        print(error)
+"""
+
+
+class PlugmemError(Exception):
+    """The root of every error raised by this package."""
+
+
+class InvalidInputError(PlugmemError, ValueError):
+    """A value breaks a stated rule; nothing was stored."""
+
+
+class WrongTypeError(InvalidInputError, TypeError):
+    """A value has a type that is not accepted; nothing was stored."""
+
+
+class TooLargeError(InvalidInputError):
+    """A value is over a stated limit; nothing was stored."""
+
+
+class InvalidFilterError(InvalidInputError):
+    """A `where` filter has an unknown operator or an operand of the wrong type."""
+
+
+class StaleCursorError(InvalidInputError):
+    """A page cursor does not belong to this listing."""
+
+
+class ConfigError(PlugmemError, ValueError):
+    """A configuration has an unknown knob or a value out of range."""
+
+
+class NotFoundError(PlugmemError, KeyError):
+    """No fact, entity or tag with this identity exists in this scope."""
+
+    def __str__(self) -> str:
+        # KeyError shows the repr of its argument; a message should read as one.
+        return str(self.args[0]) if self.args else ""
+
+
+class ClosedFactError(PlugmemError, ValueError):
+    """The fact has already been revised; revise its successor instead."""
+
+
+class VectorSpaceError(PlugmemError, ValueError):
+    """Vectors of another dimension or embedding model than the file's."""
+
+
+class BusyError(PlugmemError, TimeoutError):
+    """Another writer held the file for longer than `busy_timeout`."""
+
+
+class ReadOnlyError(PlugmemError, PermissionError):
+    """A write was asked of a handle opened with `read_only=True`."""
+
+
+class ClosedError(PlugmemError, ValueError):
+    """The handle is closed, or was opened by the parent of this process."""
+
+
+class EmbedderError(PlugmemError, RuntimeError):
+    """The embedder returned something that cannot be used."""
+
+
+class StorageError(PlugmemError, OSError):
+    """The file cannot be opened, read or written."""
+
+
+class CorruptError(StorageError):
+    """The file is damaged, or is not a memory at all."""

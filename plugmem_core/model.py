@@ -1,0 +1,330 @@
+"""The nouns: what a memory gives back.
+
+Facts and edges are named tuples, the cheapest immutable records Python has: a
+recall builds one per hit. Reports that are built once a call are dataclasses.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from plugmem_core.clock import to_datetime
+
+Namespace: TypeAlias = tuple[str, ...]
+"""The labels of a scope, outermost first; `()` is the root and sees everything."""
+
+Metadata: TypeAlias = dict[str, Any]
+"""A JSON object."""
+
+SOURCES = ("bm25", "graph", "time", "vector")
+"""The ranked sources, in the order of their bits 1, 2, 4 and 8."""
+
+
+class _Instants:
+    """The times of a record as aware `datetime` objects, and its state."""
+
+    __slots__ = ()
+
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+
+    @property
+    def recorded_time(self) -> datetime:
+        """When the memory learned it."""
+        return to_datetime(self.recorded_at)
+
+    @property
+    def valid_from_time(self) -> datetime:
+        """When it became true."""
+        return to_datetime(self.valid_from)
+
+    @property
+    def valid_to_time(self) -> datetime | None:
+        """When it stopped being true; `None` while it holds."""
+        return None if self.valid_to is None else to_datetime(self.valid_to)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing has superseded it."""
+        return self.valid_to is None
+
+
+class _FactFields(NamedTuple):
+    id: int
+    text: str
+    entity: str | None
+    tags: tuple[str, ...]
+    metadata: Metadata
+    key: str | None
+    namespace: Namespace
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+    expires_at: int | None
+    revises: int | None
+
+
+class Fact(_Instants, _FactFields):
+    """One fact, as stored.
+
+    Attributes:
+        id: Given once, never reused.
+        text: What was remembered, verbatim.
+        entity: The subject's display name, if it has one.
+        tags: In the order given.
+        metadata: The JSON object given; a fresh copy, yours to change.
+        key: The caller's own id, if one was given.
+        namespace: The scope it lives in.
+        recorded_at: When the memory learned it, in Unix milliseconds.
+        valid_from: When it became true.
+        valid_to: When it stopped being true; `None` while it holds.
+        expires_at: When it disappears, if a `ttl` was given.
+        revises: The id of the fact it superseded.
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return html_table([fact_row(self)])
+
+
+class _RecalledFields(NamedTuple):
+    id: int
+    text: str
+    entity: str | None
+    tags: tuple[str, ...]
+    metadata: Metadata
+    key: str | None
+    namespace: Namespace
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+    expires_at: int | None
+    revises: int | None
+    score: float
+    sources: tuple[str, ...]
+
+
+class RecalledFact(_Instants, _RecalledFields):
+    """A fact as a recall returns it: the fields of `Fact`, and why it is here.
+
+    Attributes:
+        score: The fused score; higher is better. See `RecallResult.explanation`.
+        sources: Which sources found it, among `"bm25"`, `"graph"`, `"time"`, `"vector"`.
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return html_table([fact_row(self) | {"score": f"{self.score:.4f}"}])
+
+
+class Edge(NamedTuple):
+    """One version of an edge between two entities.
+
+    Attributes:
+        id: The version's id.
+        src: Display name of the entity it starts from.
+        relation: Verbatim.
+        dst: Display name of the entity it points to.
+        provenance: The fact it follows from, if known.
+        properties: A JSON object.
+        namespace: The scope of both entities.
+        recorded_at: When the memory learned it, in Unix milliseconds.
+        valid_from: When it began to hold.
+        valid_to: When it stopped; `None` while it holds.
+    """
+
+    id: int
+    src: str
+    relation: str
+    dst: str
+    provenance: int | None
+    properties: Metadata
+    namespace: Namespace
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+
+
+class Entity(NamedTuple):
+    """A named node.
+
+    Attributes:
+        name: Display name: the first spelling seen, or the one it was renamed to.
+        key: The normalised name, which is its identity within its namespace.
+        aliases: Other names that lead to it.
+        namespace: The scope it lives in.
+        facts: How many current facts have it as their subject.
+    """
+
+    name: str
+    key: str
+    aliases: tuple[str, ...]
+    namespace: Namespace
+    facts: int
+
+
+class Similar(NamedTuple):
+    """An existing fact that a new one resembles.
+
+    Attributes:
+        id: The existing fact.
+        score: Share of common tokens, or cosine.
+        reason: Which of the two.
+    """
+
+    id: int
+    score: float
+    reason: Literal["lexical", "vector"]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a write did.
+
+    Attributes:
+        id: The fact that now holds.
+        outcome: `"created"`; `"unchanged"` when the memory already said so;
+            `"revised"` when a new fact superseded an old one.
+        similar: Facts about the same entity that look alike, best first, eight at most.
+        vector: `"stored"`, `"pending"` when the embedder failed, or `"none"`.
+    """
+
+    id: int
+    outcome: Literal["created", "unchanged", "revised"]
+    similar: tuple[Similar, ...] = ()
+    vector: Literal["stored", "pending", "none"] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedReceipt:
+    """What a guarded write did.
+
+    Attributes:
+        receipt: The write's receipt; `None` when it was blocked.
+        similar: The facts that blocked it.
+        checked: Whether there was an entity to compare with.
+    """
+
+    receipt: Receipt | None
+    similar: tuple[Similar, ...]
+    checked: bool
+
+    @property
+    def blocked(self) -> bool:
+        """Whether nothing was written."""
+        return self.receipt is None
+
+
+@dataclass(frozen=True, slots=True)
+class FactPage:
+    """One page of a listing; pass `next_cursor` to get the next."""
+
+    facts: tuple[Fact, ...]
+    next_cursor: str | None
+
+    def _repr_html_(self) -> str:
+        return html_table([fact_row(fact) for fact in self.facts])
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A revision chain, oldest first."""
+
+    facts: tuple[Fact, ...]
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __getitem__(self, position: int) -> Fact:
+        return self.facts[position]
+
+    def _repr_html_(self) -> str:
+        return html_table([fact_row(fact) for fact in self.facts])
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counters of a memory.
+
+    Attributes:
+        facts: Stored facts, closed and forgotten ones included.
+        current: Facts that nothing has superseded, forgotten ones excluded.
+        forgotten: Forgotten facts that `maintain` has not purged yet.
+        entities: Named nodes.
+        edges: Edges that hold now.
+        edge_versions: Edges that ever held.
+        tags: Tags of current facts.
+        terms: Distinct tokens indexed.
+        vectors: Stored vectors.
+        vectors_in_graph: Vectors the graph index covers; the rest is scanned.
+        pending: Facts whose vector is still to be made.
+        bytes: Size of the database file.
+    """
+
+    facts: int
+    current: int
+    forgotten: int
+    entities: int
+    edges: int
+    edge_versions: int
+    tags: int
+    terms: int
+    vectors: int
+    vectors_in_graph: int
+    pending: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What `verify` found; `problems` is empty when all is well."""
+
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class MaintainReport:
+    """What `maintain` did.
+
+    Attributes:
+        purged: Forgotten and expired facts whose rows were removed.
+        vectors_in_graph: Vectors the graph index covers now.
+        embedded: Pending vectors that were completed.
+    """
+
+    purged: int
+    vectors_in_graph: int
+    embedded: int
+
+
+def fact_row(fact: Fact | RecalledFact) -> dict[str, str]:
+    """Return the columns of a fact for a table a person reads."""
+    until = "" if fact.valid_to_time is None else f" → {fact.valid_to_time:%Y-%m-%d}"
+    return {
+        "id": f"f{fact.id}",
+        "entity": fact.entity or "",
+        "text": fact.text,
+        "valid": f"{fact.valid_from_time:%Y-%m-%d}{until}",
+        "tags": " ".join(fact.tags),
+    }
+
+
+def html_table(rows: list[dict[str, str]]) -> str:
+    """Return an HTML table; every cell is escaped, so stored text cannot inject markup."""
+    if not rows:
+        return "<em>no facts</em>"
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row.values()) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
