@@ -1,0 +1,41 @@
+"""The compiled kernel: per-posting, per-component and per-edge loops, and no policy."""
+
+from plugmem_core.kernels._kernels import (
+    INSTRUCTIONS,
+    NO_ID,
+    OPEN,
+    Dictionary,
+    FactTable,
+    Fused,
+    Graph,
+    IdLists,
+    IdSet,
+    Lexical,
+    Ranked,
+    Scope,
+    VectorPool,
+    Walk,
+    fuse,
+    graph_candidates,
+    tokenize_ascii,
+)
+
+__all__ = [
+    "INSTRUCTIONS",
+    "NO_ID",
+    "OPEN",
+    "Dictionary",
+    "FactTable",
+    "Fused",
+    "Graph",
+    "IdLists",
+    "IdSet",
+    "Lexical",
+    "Ranked",
+    "Scope",
+    "VectorPool",
+    "Walk",
+    "fuse",
+    "graph_candidates",
+    "tokenize_ascii",
+]

@@ -1,0 +1,48 @@
+// Reciprocal-rank fusion with a recency boost.
+#pragma once
+
+#include <cmath>
+#include <unordered_map>
+#include <vector>
+
+#include "facts.hpp"
+
+namespace plugmem {
+
+struct Fused {
+    struct Row {
+        Id id;
+        float score;
+        uint32_t sources; // bit i is set when list i ranked the fact
+    };
+    std::vector<Row> rows; // by (score desc, id asc)
+};
+
+// score(f) = sum over lists of weight / (k + rank), rank counted from 1, times
+// 1 + boost * 2^(-age / half_life); in single precision, lists in the order given.
+inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
+                  float boost, float half_life, Millis now, const FactTable& facts) {
+    Fused out;
+    std::unordered_map<Id, size_t> place;
+    for (size_t list = 0; list < lists.size(); ++list) {
+        const auto& ids = lists[list]->ids;
+        for (size_t rank = 0; rank < ids.size(); ++rank) {
+            const auto [at, added] = place.try_emplace(ids[rank], out.rows.size());
+            if (added) out.rows.push_back({ids[rank], 0.0f, 0});
+            auto& row = out.rows[at->second];
+            row.score += weights[list] / (k + static_cast<float>(rank) + 1.0f);
+            row.sources |= 1u << list;
+        }
+    }
+    for (auto& row : out.rows) {
+        const Millis elapsed = now - facts.recorded(row.id);
+        const float age = elapsed > 0 ? static_cast<float>(elapsed) : 0.0f;
+        row.score *= 1.0f + boost * std::exp2(-age / half_life);
+    }
+    std::sort(out.rows.begin(), out.rows.end(), [](const auto& a, const auto& b) {
+        return a.score != b.score ? a.score > b.score : a.id < b.id;
+    });
+    return out;
+}
+
+} // namespace plugmem

@@ -1,0 +1,230 @@
+// Every edge version, the current ones by node, and a bounded breadth-first walk.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "facts.hpp"
+#include "lists.hpp"
+
+namespace plugmem {
+
+struct Edge {
+    Id src = NONE, dst = NONE, relation = NONE, provenance = NONE;
+    Millis recorded = 0, from = 0, to = OPEN, closed_at = OPEN;
+};
+
+struct WalkLimits {
+    size_t depth, edges, nodes;
+    float decay;
+};
+
+struct CandidateLimits {
+    size_t facts, examined, kept;
+    float provenance_weight;
+};
+
+// What a walk saw: edges in the order met, nodes in the order reached with their weights.
+struct Walk {
+    std::vector<Id> edges;
+    std::vector<Id> nodes;
+    std::vector<float> weights;
+};
+
+class Graph {
+public:
+    // The place of a relation in the order in which current edges are walked.
+    void put_relation(Id relation, uint64_t rank) {
+        if (relation >= ranks_.size()) ranks_.resize(relation + size_t{1});
+        ranks_[relation] = rank;
+    }
+
+    void put(Id id, const Edge& edge) {
+        if (id >= edges_.size()) edges_.resize(id + size_t{1});
+        if (edges_[id].src != NONE) detach(id);
+        edges_[id] = edge;
+        const size_t nodes = std::max(edge.src, edge.dst) + size_t{1};
+        if (nodes > nodes_.size()) nodes_.resize(nodes);
+        insert(nodes_[edge.src].out, id, by_start());
+        insert(nodes_[edge.dst].in, id, by_start());
+        if (edge.to != OPEN) return;
+        insert(nodes_[edge.src].open_out, id, by_relation(true));
+        insert(nodes_[edge.dst].open_in, id, by_relation(false));
+        ++open_;
+    }
+
+    // Breadth first from the anchors. With `history`, versions that hold in the scope, the
+    // latest start first; without, the open edges by relation and far node.
+    Walk walk(const std::vector<Id>& anchors, const WalkLimits& limits, const Scope& scope,
+              bool history) const {
+        Walk seen;
+        std::unordered_set<Id> known_nodes, known_edges;
+        for (const Id anchor : anchors)
+            if (known_nodes.insert(anchor).second) reach(seen, anchor, 1.0f);
+        size_t start = 0;
+        float weight = 1.0f;
+        std::vector<Id> versions;
+        for (size_t hop = 0; hop < limits.depth && start < seen.nodes.size(); ++hop) {
+            const size_t end = seen.nodes.size();
+            weight *= limits.decay;
+            for (; start < end; ++start) {
+                const Id node = seen.nodes[start];
+                for (const bool outgoing : {true, false}) {
+                    select(node, outgoing, scope, history, versions);
+                    for (const Id id : versions) {
+                        if (seen.edges.size() < limits.edges && known_edges.insert(id).second)
+                            seen.edges.push_back(id);
+                        const Id far = outgoing ? edges_[id].dst : edges_[id].src;
+                        if (seen.nodes.size() < limits.nodes && known_nodes.insert(far).second)
+                            reach(seen, far, weight);
+                        if (seen.edges.size() >= limits.edges && seen.nodes.size() >= limits.nodes)
+                            return seen;
+                    }
+                }
+            }
+        }
+        return seen;
+    }
+
+    // Admitted facts about the nodes of a walk, then those its edges follow from.
+    Ranked candidates(const Walk& walk, const IdLists& facts_of, const CandidateLimits& limits,
+                      const FactTable& facts, const Scope& scope) const {
+        std::unordered_set<Id> known;
+        std::vector<std::pair<float, Id>> found;
+        size_t examined = 0;
+        bool full = false;
+        for (size_t i = 0; i < walk.nodes.size() && !full; ++i) {
+            for (const Id fact : facts_of.list(walk.nodes[i])) {
+                full = found.size() >= limits.facts || ++examined > limits.examined;
+                if (full) break;
+                if (!facts.admits(scope, fact) || !known.insert(fact).second) continue;
+                found.push_back({walk.weights[i], fact});
+            }
+        }
+        for (const Id edge : walk.edges) {
+            const Id fact = edges_[edge].provenance;
+            if (found.size() >= limits.facts) break;
+            if (fact == NONE || !facts.admits(scope, fact) || !known.insert(fact).second) continue;
+            found.push_back({limits.provenance_weight, fact});
+        }
+        std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+            return a.first != b.first ? a.first > b.first : a.second < b.second;
+        });
+        if (found.size() > limits.kept) found.resize(limits.kept);
+        Ranked out;
+        for (const auto& [weight, fact] : found) out.push(fact, weight);
+        return out;
+    }
+
+    size_t size() const { return edges_.size(); }
+    size_t open() const { return open_; }
+
+    std::string save() const {
+        Writer out;
+        out.array(edges_);
+        out.array(ranks_);
+        return out.take();
+    }
+
+    void load(std::string_view data) {
+        Reader in(data);
+        Graph fresh;
+        const auto edges = in.array<Edge>();
+        fresh.ranks_ = in.array<uint64_t>();
+        in.finish();
+        for (const auto& edge : edges) {
+            if (edge.src == NONE) continue;
+            Reader::require(edge.relation < fresh.ranks_.size(), "edges are damaged");
+            Reader::require(std::max(edge.src, edge.dst) < MAX_NODES, "edges are damaged");
+        }
+        for (Id id = 0; id < edges.size(); ++id)
+            if (edges[id].src != NONE) fresh.put(id, edges[id]);
+        if (fresh.edges_.size() < edges.size()) fresh.edges_.resize(edges.size());
+        *this = std::move(fresh);
+    }
+
+private:
+    static constexpr Id MAX_NODES = 1u << 31;
+
+    struct Node {
+        std::vector<Id> out, in;           // every version, by (valid_from, id)
+        std::vector<Id> open_out, open_in; // open ones, by (relation, far node)
+    };
+
+    static void reach(Walk& walk, Id node, float weight) {
+        walk.nodes.push_back(node);
+        walk.weights.push_back(weight);
+    }
+
+    auto by_start() const {
+        return [this](Id a, Id b) {
+            return edges_[a].from != edges_[b].from ? edges_[a].from < edges_[b].from : a < b;
+        };
+    }
+
+    auto by_relation(bool outgoing) const {
+        return [this, outgoing](Id a, Id b) {
+            const Edge &x = edges_[a], &y = edges_[b];
+            const uint64_t rank_x = rank(x.relation), rank_y = rank(y.relation);
+            if (rank_x != rank_y) return rank_x < rank_y;
+            if (x.relation != y.relation) return x.relation < y.relation;
+            const Id far_x = outgoing ? x.dst : x.src, far_y = outgoing ? y.dst : y.src;
+            return far_x != far_y ? far_x < far_y : a < b;
+        };
+    }
+
+    uint64_t rank(Id relation) const { return relation < ranks_.size() ? ranks_[relation] : 0; }
+
+    template <class Order> static void insert(std::vector<Id>& list, Id id, Order order) {
+        if (list.empty() || order(list.back(), id)) {
+            list.push_back(id);
+        } else {
+            list.insert(std::lower_bound(list.begin(), list.end(), id, order), id);
+        }
+    }
+
+    template <class Order> static void erase(std::vector<Id>& list, Id id, Order order) {
+        const auto at = std::lower_bound(list.begin(), list.end(), id, order);
+        if (at != list.end() && *at == id) list.erase(at);
+    }
+
+    void detach(Id id) {
+        const Edge& edge = edges_[id];
+        erase(nodes_[edge.src].out, id, by_start());
+        erase(nodes_[edge.dst].in, id, by_start());
+        if (edge.to != OPEN) return;
+        erase(nodes_[edge.src].open_out, id, by_relation(true));
+        erase(nodes_[edge.dst].open_in, id, by_relation(false));
+        --open_;
+    }
+
+    void select(Id node, bool outgoing, const Scope& scope, bool history,
+                std::vector<Id>& out) const {
+        out.clear();
+        if (node >= nodes_.size()) return;
+        const Node& n = nodes_[node];
+        if (!history) {
+            for (const Id id : outgoing ? n.open_out : n.open_in)
+                if (edges_[id].from <= scope.valid_at) out.push_back(id);
+            return;
+        }
+        const auto& versions = outgoing ? n.out : n.in;
+        for (auto it = versions.rbegin(); it != versions.rend(); ++it)
+            if (holds(edges_[*it], scope)) out.push_back(*it);
+    }
+
+    // Superseded edges are never walked, also where superseded facts are admitted.
+    static bool holds(const Edge& edge, Scope scope) {
+        scope.closed = false;
+        return scope.holds(edge.recorded, edge.from, edge.to, edge.closed_at);
+    }
+
+    std::vector<Edge> edges_; // by version id; src is NONE where there is none
+    std::vector<Node> nodes_; // by entity id
+    std::vector<uint64_t> ranks_; // by relation id
+    size_t open_ = 0;
+};
+
+} // namespace plugmem

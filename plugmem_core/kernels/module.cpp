@@ -1,0 +1,329 @@
+// Bindings: Python sees plain values, arrays and the structures below.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "facts.hpp"
+#include "fusion.hpp"
+#include "graph.hpp"
+#include "lexical.hpp"
+#include "lists.hpp"
+#include "tokenizer.hpp"
+#include "vectors.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace plugmem;
+
+namespace {
+
+using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Released = nb::call_guard<nb::gil_scoped_release>;
+
+std::string_view utf8(nb::handle text) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!data) throw nb::python_error();
+    return {data, static_cast<size_t>(size)};
+}
+
+nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+// The bytes of any object with a buffer, held for as long as this lives.
+class Buffer {
+public:
+    explicit Buffer(nb::handle object) {
+        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE)) throw nb::python_error();
+    }
+    ~Buffer() { PyBuffer_Release(&view_); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    std::string_view bytes() const {
+        return {static_cast<const char*>(view_.buf), static_cast<size_t>(view_.len)};
+    }
+
+private:
+    Py_buffer view_;
+};
+
+nb::bytes to_bytes(const std::string& data) { return nb::bytes(data.data(), data.size()); }
+
+template <class T> std::string save_part(const T& part) {
+    Writer out;
+    part.write(out);
+    return out.take();
+}
+
+template <class T> void load_part(T& part, std::string_view data) {
+    Reader in(data);
+    T fresh;
+    fresh.read(in);
+    in.finish();
+    part = std::move(fresh);
+}
+
+const float* components(const Floats& values, size_t dim) {
+    if (values.shape(0) != dim) throw std::invalid_argument("vector has another dimension");
+    return values.data();
+}
+
+nb::list tokens_of(nb::str text) {
+    nb::list out;
+    std::string scratch;
+    tokenize_ascii(utf8(text), scratch, [&out](std::string_view token) { out.append(to_str(token)); });
+    return out;
+}
+
+bool add_text(Lexical& index, Id id, nb::str text) {
+    const std::string_view source = utf8(text);
+    if (!is_ascii(source)) return false;
+    std::vector<Id> terms;
+    std::string scratch;
+    tokenize_ascii(source, scratch, [&](std::string_view token) {
+        terms.push_back(index.terms.intern(token));
+    });
+    index.add(id, terms);
+    return true;
+}
+
+void add_tokens(Lexical& index, Id id, nb::list tokens) {
+    std::vector<Id> terms;
+    for (const auto token : tokens) terms.push_back(index.terms.intern(utf8(token)));
+    index.add(id, terms);
+}
+
+// The ids of the known tokens, in order and with repeats, and their document frequencies.
+nb::tuple lookup(const Lexical& index, nb::list tokens) {
+    nb::list ids, frequencies;
+    for (const auto token : tokens) {
+        const Id term = index.terms.find(utf8(token));
+        const size_t df = term == NONE ? 0 : index.df(term);
+        if (!df) continue;
+        ids.append(term);
+        frequencies.append(df);
+    }
+    return nb::make_tuple(ids, frequencies);
+}
+
+std::vector<float> overlap(Lexical& index, nb::list tokens, const std::vector<Id>& ids) {
+    std::vector<Id> terms;
+    std::unordered_set<std::string_view> unknown;
+    for (const auto token : tokens) {
+        const Id term = index.terms.find(utf8(token));
+        if (term == NONE) unknown.insert(utf8(token)); else terms.push_back(term);
+    }
+    return index.overlap(std::move(terms), unknown.size(), ids);
+}
+
+nb::list ranked_items(const Ranked& list) {
+    nb::list out;
+    for (size_t i = 0; i < list.ids.size(); ++i)
+        out.append(nb::make_tuple(list.ids[i], list.scores[i]));
+    return out;
+}
+
+Ranked merge(const Ranked& a, const Ranked& b, size_t limit) {
+    TopK top(limit);
+    for (const auto* list : {&a, &b})
+        for (size_t i = 0; i < list->ids.size(); ++i)
+            if (top.wants(list->scores[i], list->ids[i])) top.offer(list->scores[i], list->ids[i]);
+    return top.take();
+}
+
+} // namespace
+
+NB_MODULE(_kernels, m) {
+    m.attr("INSTRUCTIONS") = INSTRUCTIONS.name;
+    m.attr("OPEN") = OPEN;
+    m.attr("NO_ID") = NONE;
+    m.def("tokenize_ascii", &tokens_of, "text"_a);
+
+    nb::class_<IdSet>(m, "IdSet")
+        .def(nb::init<size_t>(), "size"_a)
+        .def_static("from_mask", [](Mask mask) {
+            auto out = std::make_shared<IdSet>(mask.shape(0));
+            for (size_t i = 0; i < mask.shape(0); ++i)
+                if (mask.data()[i]) out->add(static_cast<Id>(i));
+            return out;
+        }, "mask"_a)
+        .def("add", &IdSet::add, "id"_a)
+        .def("has", &IdSet::has, "id"_a)
+        .def("intersect", &IdSet::intersect, "other"_a)
+        .def("unite", &IdSet::unite, "other"_a)
+        .def("subtract", &IdSet::subtract, "other"_a)
+        .def("complement", &IdSet::complement)
+        .def("count", &IdSet::count)
+        .def("ids", &IdSet::ids);
+
+    nb::class_<Scope>(m, "Scope")
+        .def("__init__", [](Scope* self, Millis valid_at, Millis known_at, Millis expired_by,
+                            bool closed, bool unknown_closings) {
+            new (self) Scope{valid_at, known_at, expired_by, closed, unknown_closings, {}, nullptr};
+        }, "valid_at"_a, "known_at"_a, "expired_by"_a, "closed"_a, "unknown_closings"_a)
+        .def("restrict_namespaces", [](Scope& scope, nb::bytes mask) {
+            const auto* first = reinterpret_cast<const uint8_t*>(mask.c_str());
+            scope.namespaces.assign(first, first + mask.size());
+        }, "mask"_a)
+        .def("restrict_facts", [](Scope& scope, std::shared_ptr<IdSet> allowed) {
+            scope.allowed = std::move(allowed);
+        }, "allowed"_a)
+        .def("admits_namespace", &Scope::admits_namespace, "namespace"_a);
+
+    nb::class_<Ranked>(m, "Ranked")
+        .def(nb::init<>())
+        .def_static("of", [](const std::vector<Id>& ids, const std::vector<float>& scores) {
+            return Ranked{ids, scores};
+        }, "ids"_a, "scores"_a)
+        .def("items", &ranked_items)
+        .def("merge", &merge, "other"_a, "limit"_a)
+        .def("__len__", [](const Ranked& list) { return list.ids.size(); });
+
+    nb::class_<FactTable>(m, "FactTable")
+        .def(nb::init<>())
+        .def("put", &FactTable::put, "id"_a, "namespace"_a, "entity"_a, "recorded_at"_a,
+             "valid_from"_a, "valid_to"_a, "closed_at"_a, "expires_at"_a, "bytes"_a, "forgotten"_a)
+        .def("remove", &FactTable::remove, "ids"_a)
+        .def("admits", &FactTable::admits, "scope"_a, "id"_a)
+        .def("admitted", &FactTable::admitted, "scope"_a, "ids"_a)
+        .def("page", &FactTable::page, "scope"_a, "after"_a, "limit"_a, Released())
+        .def("newest", &FactTable::newest, "scope"_a, "start"_a, "end"_a, "limit"_a, Released())
+        .def("count", &FactTable::count, "scope"_a, Released())
+        .def("has", &FactTable::has, "id"_a)
+        .def("entity", &FactTable::entity, "id"_a)
+        .def("forgotten", &FactTable::forgotten)
+        .def("stored", &FactTable::stored)
+        .def("__len__", &FactTable::size)
+        .def("save", [](const FactTable& self) { return to_bytes(self.save()); })
+        .def("load", [](FactTable& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<Dictionary>(m, "Dictionary")
+        .def(nb::init<>())
+        .def("intern", [](Dictionary& self, nb::str text) { return self.intern(utf8(text)); }, "text"_a)
+        .def("find", [](const Dictionary& self, nb::str text) -> nb::object {
+            const Id id = self.find(utf8(text));
+            return id == NONE ? nb::none() : nb::cast(id);
+        }, "text"_a)
+        .def("name", [](const Dictionary& self, Id id) { return to_str(self.name(id)); }, "id"_a)
+        .def("__len__", &Dictionary::size)
+        .def("save", [](const Dictionary& self) { return to_bytes(save_part(self)); })
+        .def("load", [](Dictionary& self, nb::handle data) { load_part(self, Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<IdLists>(m, "IdLists")
+        .def(nb::init<>())
+        .def("add", &IdLists::add, "key"_a, "fact"_a)
+        .def("remove", &IdLists::remove, "key"_a, "fact"_a)
+        .def("remove_facts", &IdLists::remove_facts, "facts"_a)
+        .def("list", &IdLists::list, "key"_a)
+        .def("last", &IdLists::last, "key"_a, "count"_a)
+        .def("count", &IdLists::count, "key"_a, "facts"_a, "scope"_a)
+        .def("collect", &IdLists::collect, "key"_a, "into"_a)
+        .def("__len__", &IdLists::size)
+        .def("save", [](const IdLists& self) { return to_bytes(save_part(self)); })
+        .def("load", [](IdLists& self, nb::handle data) { load_part(self, Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<Lexical>(m, "Lexical")
+        .def(nb::init<>())
+        .def("add_text", &add_text, "id"_a, "text"_a)
+        .def("add_tokens", &add_tokens, "id"_a, "tokens"_a)
+        .def("remove", &Lexical::remove, "ids"_a)
+        .def("lookup", &lookup, "tokens"_a)
+        .def("search", &Lexical::search, "terms"_a, "k1"_a, "b"_a, "limit"_a, "facts"_a, "scope"_a,
+             Released())
+        .def("overlap", &overlap, "tokens"_a, "ids"_a)
+        .def("has", &Lexical::has, "id"_a)
+        .def("documents", &Lexical::documents)
+        .def("terms", [](const Lexical& self) {
+            size_t used = 0;
+            for (Id term = 0; term < self.terms.size(); ++term) used += self.df(term) > 0;
+            return used;
+        })
+        .def("terms_containing", [](const Lexical& self, nb::str part) {
+            nb::list out;
+            for (const Id term : self.terms.containing(utf8(part)))
+                if (self.df(term)) out.append(to_str(self.terms.name(term)));
+            return out;
+        }, "part"_a)
+        .def("first_document", [](const Lexical& self, nb::str token) -> nb::object {
+            const Id term = self.terms.find(utf8(token));
+            const Id id = term == NONE ? NONE : self.first_document(term);
+            return id == NONE ? nb::none() : nb::cast(id);
+        }, "token"_a)
+        .def("save", [](const Lexical& self) { return to_bytes(self.save()); })
+        .def("load", [](Lexical& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<Walk>(m, "Walk")
+        .def_ro("edges", &Walk::edges)
+        .def_ro("nodes", &Walk::nodes)
+        .def_ro("weights", &Walk::weights);
+
+    nb::class_<Graph>(m, "Graph")
+        .def(nb::init<>())
+        .def("put_relation", &Graph::put_relation, "relation"_a, "rank"_a)
+        .def("put", [](Graph& self, Id id, Id src, Id relation, Id dst, Id provenance, Millis recorded_at,
+                       Millis valid_from, Millis valid_to, Millis closed_at) {
+            self.put(id, Edge{src, dst, relation, provenance, recorded_at, valid_from, valid_to, closed_at});
+        }, "id"_a, "src"_a, "relation"_a, "dst"_a, "provenance"_a, "recorded_at"_a, "valid_from"_a,
+             "valid_to"_a, "closed_at"_a)
+        .def("walk", [](const Graph& self, const std::vector<Id>& anchors, size_t depth, float decay,
+                        size_t max_edges, size_t max_nodes, const Scope& scope, bool history) {
+            return self.walk(anchors, {depth, max_edges, max_nodes, decay}, scope, history);
+        }, "anchors"_a, "depth"_a, "decay"_a, "max_edges"_a, "max_nodes"_a, "scope"_a, "history"_a,
+             Released())
+        .def("open", &Graph::open)
+        .def("__len__", &Graph::size)
+        .def("save", [](const Graph& self) { return to_bytes(self.save()); })
+        .def("load", [](Graph& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+
+    m.def("graph_candidates", [](const Graph& graph, const Walk& walk, const IdLists& facts_of,
+                                 size_t max_facts, size_t max_examined, size_t limit,
+                                 float provenance_weight, const FactTable& facts, const Scope& scope) {
+        return graph.candidates(walk, facts_of, {max_facts, max_examined, limit, provenance_weight},
+                                facts, scope);
+    }, "graph"_a, "walk"_a, "facts_of"_a, "max_facts"_a, "max_examined"_a, "limit"_a,
+          "provenance_weight"_a, "facts"_a, "scope"_a, Released());
+
+    nb::class_<VectorPool>(m, "VectorPool")
+        .def(nb::init<size_t>(), "dim"_a)
+        .def("put", [](VectorPool& self, Id fact, Floats vector) {
+            self.put(fact, components(vector, self.dim()));
+        }, "fact"_a, "vector"_a)
+        .def("remove", &VectorPool::remove, "facts"_a, "prefix"_a)
+        .def("search", [](const VectorPool& self, Floats query, size_t first, size_t limit, float floor,
+                          const FactTable& facts, const Scope& scope) {
+            const float* x = components(query, self.dim());
+            nb::gil_scoped_release released;
+            return self.search(x, first, limit, floor, facts, scope);
+        }, "query"_a, "first"_a, "limit"_a, "floor"_a, "facts"_a, "scope"_a)
+        .def("rescore", [](const VectorPool& self, Floats query, const std::vector<Id>& chosen,
+                           size_t limit, float floor, const FactTable& facts, const Scope& scope) {
+            const float* x = components(query, self.dim());
+            nb::gil_scoped_release released;
+            return self.rescore(x, chosen, limit, floor, facts, scope);
+        }, "query"_a, "chosen"_a, "limit"_a, "floor"_a, "facts"_a, "scope"_a)
+        .def("has", &VectorPool::has, "fact"_a)
+        .def("facts", &VectorPool::facts)
+        .def("__len__", &VectorPool::size)
+        .def("save", [](const VectorPool& self) { return to_bytes(self.save()); })
+        .def("load", [](VectorPool& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<Fused>(m, "Fused")
+        .def("rows", [](const Fused& self, size_t count) {
+            nb::list out;
+            for (size_t i = 0; i < std::min(count, self.rows.size()); ++i) {
+                const auto& row = self.rows[i];
+                out.append(nb::make_tuple(row.id, row.score, row.sources));
+            }
+            return out;
+        }, "count"_a)
+        .def("__len__", [](const Fused& self) { return self.rows.size(); });
+
+    m.def("fuse", [](const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
+                     float boost, float half_life, Millis now, const FactTable& facts) {
+        if (lists.size() != weights.size()) throw std::invalid_argument("one weight a list");
+        return fuse(lists, weights, k, boost, half_life, now, facts);
+    }, "lists"_a, "weights"_a, "k"_a, "boost"_a, "half_life"_a, "now"_a, "facts"_a);
+}

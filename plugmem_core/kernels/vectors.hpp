@@ -1,0 +1,197 @@
+// An int8-quantised vector pool with exact search.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "facts.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define PLUGMEM_X86 1
+#endif
+
+namespace plugmem {
+
+using DotProduct = int32_t (*)(const int8_t*, const int8_t*, size_t);
+
+__attribute__((always_inline)) inline int32_t dot_loop(const int8_t* a, const int8_t* b, size_t n) {
+    int32_t sum = 0;
+    for (size_t i = 0; i < n; ++i) sum += static_cast<int16_t>(a[i]) * static_cast<int16_t>(b[i]);
+    return sum;
+}
+
+inline int32_t dot_baseline(const int8_t* a, const int8_t* b, size_t n) { return dot_loop(a, b, n); }
+
+#ifdef PLUGMEM_X86
+__attribute__((target("avx2"))) inline int32_t dot_avx2(const int8_t* a, const int8_t* b, size_t n) {
+    return dot_loop(a, b, n);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))) inline int32_t
+dot_avx512(const int8_t* a, const int8_t* b, size_t n) {
+    return dot_loop(a, b, n);
+}
+#endif
+
+struct Instructions {
+    const char* name;
+    DotProduct dot;
+};
+
+// The widest vector instructions this machine has.
+inline Instructions pick_instructions() {
+#ifdef PLUGMEM_X86
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        return {"avx512", dot_avx512};
+    if (__builtin_cpu_supports("avx2")) return {"avx2", dot_avx2};
+#endif
+    return {"baseline", dot_baseline};
+}
+
+inline const Instructions INSTRUCTIONS = pick_instructions();
+
+// One quantised vector: x^ = x / |x|, scale = max|x^| / 127, q = round(x^ / scale).
+struct Quantised {
+    float scale = 0.0f;
+    std::vector<int8_t> values;
+};
+
+class VectorPool {
+public:
+    explicit VectorPool(size_t dim) : dim_(dim), width_((dim + 63) / 64 * 64) {}
+
+    Quantised quantise(const float* x) const {
+        Quantised out;
+        out.values.resize(width_);
+        float norm2 = 0.0f;
+        for (size_t i = 0; i < dim_; ++i) norm2 += x[i] * x[i];
+        const float inverse = 1.0f / std::sqrt(norm2);
+        float largest = 0.0f;
+        for (size_t i = 0; i < dim_; ++i) largest = std::max(largest, std::fabs(x[i] * inverse));
+        out.scale = largest / 127.0f;
+        for (size_t i = 0; i < dim_; ++i) {
+            const float q = std::round(x[i] * inverse / out.scale);
+            out.values[i] = static_cast<int8_t>(std::min(127.0f, std::max(-127.0f, q)));
+        }
+        return out;
+    }
+
+    // Store or replace the vector of a fact; `x` has `dim` finite values, not all zero.
+    void put(Id fact, const float* x) {
+        const Quantised q = quantise(x);
+        if (fact >= slot_of_.size()) slot_of_.resize(fact + size_t{1}, NONE);
+        if (slot_of_[fact] == NONE) {
+            slot_of_[fact] = static_cast<Id>(facts_.size());
+            facts_.push_back(fact);
+            scales_.push_back(q.scale);
+            values_.insert(values_.end(), q.values.begin(), q.values.end());
+            return;
+        }
+        const size_t slot = slot_of_[fact];
+        scales_[slot] = q.scale;
+        std::copy(q.values.begin(), q.values.end(), values_.begin() + static_cast<ptrdiff_t>(slot * width_));
+    }
+
+    // Drop vectors, keeping the order of the others. Returns how many of the first `prefix`
+    // slots went.
+    size_t remove(const std::vector<Id>& facts, size_t prefix) {
+        size_t below = 0;
+        for (const Id fact : facts) {
+            if (!has(fact)) continue;
+            below += slot_of_[fact] < prefix;
+            facts_[slot_of_[fact]] = NONE;
+            slot_of_[fact] = NONE;
+        }
+        size_t kept = 0;
+        for (size_t slot = 0; slot < facts_.size(); ++slot) {
+            if (facts_[slot] == NONE) continue;
+            facts_[kept] = facts_[slot];
+            scales_[kept] = scales_[slot];
+            std::copy_n(values_.begin() + static_cast<ptrdiff_t>(slot * width_), width_,
+                        values_.begin() + static_cast<ptrdiff_t>(kept * width_));
+            slot_of_[facts_[kept]] = static_cast<Id>(kept);
+            ++kept;
+        }
+        facts_.resize(kept);
+        scales_.resize(kept);
+        values_.resize(kept * width_);
+        return below;
+    }
+
+    // Exact search of the slots from `first` on: the best `limit` admitted facts whose
+    // similarity reaches `floor`.
+    Ranked search(const float* query, size_t first, size_t limit, float floor,
+                  const FactTable& facts, const Scope& scope) const {
+        const Quantised q = quantise(query);
+        TopK top(limit);
+        for (size_t slot = first; slot < facts_.size(); ++slot) {
+            if (!facts.admits(scope, facts_[slot])) continue;
+            offer(top, q, slot, floor);
+        }
+        return top.take();
+    }
+
+    // Exact similarities of chosen facts; those without a vector are left out.
+    Ranked rescore(const float* query, const std::vector<Id>& chosen, size_t limit, float floor,
+                   const FactTable& facts, const Scope& scope) const {
+        const Quantised q = quantise(query);
+        TopK top(limit);
+        for (const Id fact : chosen)
+            if (has(fact) && facts.admits(scope, fact)) offer(top, q, slot_of_[fact], floor);
+        return top.take();
+    }
+
+    bool has(Id fact) const { return fact < slot_of_.size() && slot_of_[fact] != NONE; }
+    size_t size() const { return facts_.size(); }
+    size_t dim() const { return dim_; }
+    const std::vector<Id>& facts() const { return facts_; }
+
+    std::string save() const {
+        Writer out;
+        out.scalar<uint64_t>(dim_);
+        out.array(facts_);
+        out.array(scales_);
+        out.array(values_);
+        return out.take();
+    }
+
+    void load(std::string_view data) {
+        Reader in(data);
+        VectorPool fresh(in.scalar<uint64_t>());
+        Reader::require(fresh.dim_ == dim_, "vectors have another dimension");
+        fresh.facts_ = in.array<Id>();
+        fresh.scales_ = in.array<float>();
+        fresh.values_ = in.array<int8_t>();
+        in.finish();
+        const size_t n = fresh.facts_.size();
+        Reader::require(fresh.scales_.size() == n && fresh.values_.size() == n * width_,
+                        "vectors are damaged");
+        for (size_t slot = 0; slot < n; ++slot) {
+            const Id fact = fresh.facts_[slot];
+            Reader::require(fact < MAX_FACTS, "vectors are damaged");
+            if (fact >= fresh.slot_of_.size()) fresh.slot_of_.resize(fact + size_t{1}, NONE);
+            fresh.slot_of_[fact] = static_cast<Id>(slot);
+        }
+        *this = std::move(fresh);
+    }
+
+private:
+    static constexpr Id MAX_FACTS = 1u << 31;
+
+    void offer(TopK& top, const Quantised& q, size_t slot, float floor) const {
+        const int32_t dot = INSTRUCTIONS.dot(q.values.data(), values_.data() + slot * width_, width_);
+        const float similarity = q.scale * scales_[slot] * static_cast<float>(dot);
+        if (similarity >= floor && top.wants(similarity, facts_[slot]))
+            top.offer(similarity, facts_[slot]);
+    }
+
+    size_t dim_, width_; // components, and components padded with zeros to whole registers
+    std::vector<Id> facts_; // by slot
+    std::vector<float> scales_;
+    std::vector<int8_t> values_;
+    std::vector<Id> slot_of_; // by fact id
+};
+
+} // namespace plugmem
