@@ -1,0 +1,1 @@
+"""The differential test: the same operations on the reference engine and on ours."""
