@@ -1,0 +1,15 @@
+"""Text: its checks, its tokens, and the identity of names."""
+
+from plugmem_core.text.checks import check_fact_text, check_text
+from plugmem_core.text.names import MAX_NAME_BYTES, entity_key
+from plugmem_core.text.tokenizer import TOKENIZER_VERSION, is_unigram, tokenize
+
+__all__ = [
+    "MAX_NAME_BYTES",
+    "TOKENIZER_VERSION",
+    "check_fact_text",
+    "check_text",
+    "entity_key",
+    "is_unigram",
+    "tokenize",
+]
