@@ -17,8 +17,8 @@ Namespace: TypeAlias = tuple[str, ...]
 Metadata: TypeAlias = dict[str, Any]
 """A JSON object."""
 
-SOURCES = ("bm25", "graph", "time", "vector")
-"""The ranked sources, in the order of their bits 1, 2, 4 and 8."""
+SOURCES = ("bm25", "vector", "graph", "time")
+"""The ranked sources, in the order in which they are fused."""
 
 
 class _Instants:
@@ -112,7 +112,7 @@ class RecalledFact(_Instants, _RecalledFields):
 
     Attributes:
         score: The fused score; higher is better. See `RecallResult.explanation`.
-        sources: Which sources found it, among `"bm25"`, `"graph"`, `"time"`, `"vector"`.
+        sources: Which sources found it, among `"bm25"`, `"vector"`, `"graph"`, `"time"`.
     """
 
     __slots__ = ()
@@ -164,6 +164,13 @@ class Entity(NamedTuple):
     key: str
     aliases: tuple[str, ...]
     namespace: Namespace
+    facts: int
+
+
+class Tag(NamedTuple):
+    """A tag, and how many current facts carry it."""
+
+    name: str
     facts: int
 
 
@@ -221,18 +228,52 @@ class GuardedReceipt:
 
 @dataclass(frozen=True, slots=True)
 class FactPage:
-    """One page of a listing; pass `next_cursor` to get the next."""
+    """One page of a listing; pass `next_cursor` to get the next. Iterates over its facts."""
 
     facts: tuple[Fact, ...]
     next_cursor: str | None
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __getitem__(self, position: int) -> Fact:
+        return self.facts[position]
 
     def _repr_html_(self) -> str:
         return html_table([fact_row(fact) for fact in self.facts])
 
 
 @dataclass(frozen=True, slots=True)
+class EntityPage:
+    """One page of entities; pass `next_cursor` to get the next. Iterates over them."""
+
+    entities: tuple[Entity, ...]
+    next_cursor: str | None
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    def __getitem__(self, position: int) -> Entity:
+        return self.entities[position]
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    """One page of tags; pass `next_cursor` to get the next. Iterates over them."""
+
+    tags: tuple[Tag, ...]
+    next_cursor: str | None
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    def __getitem__(self, position: int) -> Tag:
+        return self.tags[position]
+
+
+@dataclass(frozen=True, slots=True)
 class History:
-    """A revision chain, oldest first."""
+    """A revision chain, oldest first. Iterates over its facts."""
 
     facts: tuple[Fact, ...]
 

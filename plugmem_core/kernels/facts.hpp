@@ -211,6 +211,13 @@ public:
         return total;
     }
 
+    // Every column of a stored fact, for comparison with truth.
+    std::vector<Millis> row(Id id) const {
+        return {recorded_.at(id), from_[id], to_[id], closed_at_[id], expires_[id], Millis{space_[id]},
+                Millis{entity_[id]}, Millis{bytes_[id]}, Millis{state_[id]}};
+    }
+
+    const std::vector<Id>& ids() const { return by_time_; }
     size_t size() const { return state_.size(); }
     size_t stored() const { return by_time_.size(); }
     size_t forgotten() const {

@@ -14,6 +14,7 @@ struct Fused {
         Id id;
         float score;
         uint32_t sources; // bit i is set when list i ranked the fact
+        uint32_t bytes;   // of its text
     };
     std::vector<Row> rows; // by (score desc, id asc)
 };
@@ -28,7 +29,7 @@ inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<flo
         const auto& ids = lists[list]->ids;
         for (size_t rank = 0; rank < ids.size(); ++rank) {
             const auto [at, added] = place.try_emplace(ids[rank], out.rows.size());
-            if (added) out.rows.push_back({ids[rank], 0.0f, 0});
+            if (added) out.rows.push_back({ids[rank], 0.0f, 0, facts.bytes(ids[rank])});
             auto& row = out.rows[at->second];
             row.score += weights[list] / (k + static_cast<float>(rank) + 1.0f);
             row.sources |= 1u << list;

@@ -34,6 +34,24 @@ struct Walk {
 };
 
 class Graph {
+    // Orders of a node's edges; first, because their types are deduced.
+    auto by_start() const {
+        return [this](Id a, Id b) {
+            return edges_[a].from != edges_[b].from ? edges_[a].from < edges_[b].from : a < b;
+        };
+    }
+
+    auto by_relation(bool outgoing) const {
+        return [this, outgoing](Id a, Id b) {
+            const Edge &x = edges_[a], &y = edges_[b];
+            const uint64_t rank_x = rank(x.relation), rank_y = rank(y.relation);
+            if (rank_x != rank_y) return rank_x < rank_y;
+            if (x.relation != y.relation) return x.relation < y.relation;
+            const Id far_x = outgoing ? x.dst : x.src, far_y = outgoing ? y.dst : y.src;
+            return far_x != far_y ? far_x < far_y : a < b;
+        };
+    }
+
 public:
     // The place of a relation in the order in which current edges are walked.
     void put_relation(Id relation, uint64_t rank) {
@@ -118,6 +136,14 @@ public:
         return out;
     }
 
+    // Every field of a version, for comparison with truth; empty where there is none.
+    std::vector<Millis> row(Id id) const {
+        if (id >= edges_.size() || edges_[id].src == NONE) return {};
+        const Edge& edge = edges_[id];
+        return {Millis{edge.src}, Millis{edge.relation}, Millis{edge.dst}, Millis{edge.provenance},
+                edge.recorded, edge.from, edge.to, edge.closed_at};
+    }
+
     size_t size() const { return edges_.size(); }
     size_t open() const { return open_; }
 
@@ -156,23 +182,6 @@ private:
     static void reach(Walk& walk, Id node, float weight) {
         walk.nodes.push_back(node);
         walk.weights.push_back(weight);
-    }
-
-    auto by_start() const {
-        return [this](Id a, Id b) {
-            return edges_[a].from != edges_[b].from ? edges_[a].from < edges_[b].from : a < b;
-        };
-    }
-
-    auto by_relation(bool outgoing) const {
-        return [this, outgoing](Id a, Id b) {
-            const Edge &x = edges_[a], &y = edges_[b];
-            const uint64_t rank_x = rank(x.relation), rank_y = rank(y.relation);
-            if (rank_x != rank_y) return rank_x < rank_y;
-            if (x.relation != y.relation) return x.relation < y.relation;
-            const Id far_x = outgoing ? x.dst : x.src, far_y = outgoing ? y.dst : y.src;
-            return far_x != far_y ? far_x < far_y : a < b;
-        };
     }
 
     uint64_t rank(Id relation) const { return relation < ranks_.size() ? ranks_[relation] : 0; }

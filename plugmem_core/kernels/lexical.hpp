@@ -104,6 +104,14 @@ public:
         return out;
     }
 
+    // Distinct terms of a document.
+    std::vector<Id> terms_of(Id id) {
+        if (!has(id)) return {};
+        ensure_forward();
+        const auto [first, last] = forward_span(id);
+        return {first, last};
+    }
+
     bool has(Id id) const { return id < length_.size() && length_[id] != ABSENT; }
     size_t df(Id term) const { return term < postings_.size() ? postings_[term].ids.size() : 0; }
     size_t documents() const { return documents_; }

@@ -131,9 +131,12 @@ public:
         return key < lists_.size() ? lists_[key] : empty;
     }
 
-    std::vector<Id> last(Id key, size_t count) const {
+    // The last `count` facts of a key that come before a fact.
+    std::vector<Id> last(Id key, size_t count, Id before) const {
         const auto& all = list(key);
-        return {all.end() - static_cast<ptrdiff_t>(std::min(count, all.size())), all.end()};
+        const auto end = std::lower_bound(all.begin(), all.end(), before);
+        const auto size = static_cast<size_t>(end - all.begin());
+        return {end - static_cast<ptrdiff_t>(std::min(count, size)), end};
     }
 
     size_t count(Id key, const FactTable& facts, const Scope& scope) const {

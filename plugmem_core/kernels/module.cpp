@@ -194,6 +194,9 @@ NB_MODULE(_kernels, m) {
         .def("count", &FactTable::count, "scope"_a, Released())
         .def("has", &FactTable::has, "id"_a)
         .def("entity", &FactTable::entity, "id"_a)
+        .def("recorded", &FactTable::recorded, "id"_a)
+        .def("row", &FactTable::row, "id"_a)
+        .def("ids", &FactTable::ids)
         .def("forgotten", &FactTable::forgotten)
         .def("stored", &FactTable::stored)
         .def("__len__", &FactTable::size)
@@ -218,7 +221,7 @@ NB_MODULE(_kernels, m) {
         .def("remove", &IdLists::remove, "key"_a, "fact"_a)
         .def("remove_facts", &IdLists::remove_facts, "facts"_a)
         .def("list", &IdLists::list, "key"_a)
-        .def("last", &IdLists::last, "key"_a, "count"_a)
+        .def("last", &IdLists::last, "key"_a, "count"_a, "before"_a)
         .def("count", &IdLists::count, "key"_a, "facts"_a, "scope"_a)
         .def("collect", &IdLists::collect, "key"_a, "into"_a)
         .def("__len__", &IdLists::size)
@@ -234,6 +237,11 @@ NB_MODULE(_kernels, m) {
         .def("search", &Lexical::search, "terms"_a, "k1"_a, "b"_a, "limit"_a, "facts"_a, "scope"_a,
              Released())
         .def("overlap", &overlap, "tokens"_a, "ids"_a)
+        .def("terms_of", [](Lexical& self, Id id) {
+            nb::list out;
+            for (const Id term : self.terms_of(id)) out.append(to_str(self.terms.name(term)));
+            return out;
+        }, "id"_a)
         .def("has", &Lexical::has, "id"_a)
         .def("documents", &Lexical::documents)
         .def("terms", [](const Lexical& self) {
@@ -274,6 +282,7 @@ NB_MODULE(_kernels, m) {
         }, "anchors"_a, "depth"_a, "decay"_a, "max_edges"_a, "max_nodes"_a, "scope"_a, "history"_a,
              Released())
         .def("open", &Graph::open)
+        .def("row", &Graph::row, "id"_a)
         .def("__len__", &Graph::size)
         .def("save", [](const Graph& self) { return to_bytes(self.save()); })
         .def("load", [](Graph& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
@@ -315,7 +324,7 @@ NB_MODULE(_kernels, m) {
             nb::list out;
             for (size_t i = 0; i < std::min(count, self.rows.size()); ++i) {
                 const auto& row = self.rows[i];
-                out.append(nb::make_tuple(row.id, row.score, row.sources));
+                out.append(nb::make_tuple(row.id, row.score, row.sources, row.bytes));
             }
             return out;
         }, "count"_a)

@@ -1,0 +1,269 @@
+"""`Engine`: one file and the index derived from it, kept in step, for many threads."""
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, TypeVar
+
+from plugmem_core.clock import Clock
+from plugmem_core.config import MemoryConfig
+from plugmem_core.embed import Embedder
+from plugmem_core.errors import ClosedError, StorageError
+from plugmem_core.filters import Filter
+from plugmem_core.gate import Gate
+from plugmem_core.index import Index, load_checkpoint, save_checkpoint
+from plugmem_core.kernels import IdSet
+from plugmem_core.model import Edge, Fact
+from plugmem_core.store import Changes, FileState, SqliteStore, Transaction
+from plugmem_core.vectorizer import Vectorizer
+
+Shown = TypeVar("Shown")
+
+CARDS = 16_384
+"""Facts, and edges, whose shown form is kept in memory."""
+
+
+class Engine:
+    """What the verbs stand on.
+
+    Args:
+        path: A file, or `":memory:"`.
+        config: Every knob.
+        embedder: Makes vectors of texts; `None` leaves that to the caller.
+        dim: Announced dimension of vectors; 0 for none.
+        read_only: Refuse writes.
+        clock: Tells now.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        config: MemoryConfig,
+        embedder: Embedder | None,
+        dim: int,
+        clock: Clock,
+        *,
+        read_only: bool,
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.vectorizer = Vectorizer(embedder, dim)
+        self.store = SqliteStore(
+            path,
+            read_only=read_only,
+            durability=config.durability,
+            busy_timeout=config.busy_timeout,
+        )
+        self.gate = Gate()
+        self._process = os.getpid()
+        self._closed = False
+        self._cards: OrderedDict[int, tuple[Any, ...]] = OrderedDict()
+        self._edges: OrderedDict[int, Edge] = OrderedDict()
+        self._seen_version = -1
+        self._behind = True
+        try:
+            self.state = self.store.state()
+            self.index = self._open_index()
+            self._saved_change = self.index.change
+            self.sync()
+        except BaseException:
+            self.store.close()
+            raise
+
+    # -- life
+
+    def check_open(self) -> None:
+        """Refuse a handle that is closed, or that came along in a fork.
+
+        Raises:
+            ClosedError: It cannot be used; open the file again.
+        """
+        if self._closed:
+            raise ClosedError("the memory is closed; open it again")
+        if self._process != os.getpid():
+            raise ClosedError(
+                "the memory was opened by the parent process; open it again in this one"
+            )
+
+    def close(self) -> None:
+        """Save a checkpoint and let go of the file; closing twice is fine."""
+        if self._closed or self._process != os.getpid():
+            return
+        if not self.store.read_only and self.index.change != self._saved_change:
+            with suppress(StorageError, OSError):  # it is a cache; truth is on disk
+                self.checkpoint()
+        self._closed = True
+        self.store.close()
+
+    def checkpoint(self) -> None:
+        """Save the index beside the file; a memory without a file has nothing to save."""
+        if self.store.path is None:
+            return
+        self.sync()
+        token = token_hex(16)
+        with self.gate:
+            save_checkpoint(self.index, self.store.path, self.state, token)
+            saved = self.index.change
+        self.store.claim_checkpoint(token)
+        self.state = self.state._replace(checkpoint=token)
+        self._saved_change = saved
+
+    def fresh_index(self) -> Index:
+        """Return a new index, made from truth."""
+        index = Index(self.config, self.store)
+        with self.store.changes_since(0) as changes:
+            index.apply(changes, lambda _: None)
+        return index
+
+    def rebuild(self) -> None:
+        """Replace the index by a new one, made from truth."""
+        index = self.fresh_index()
+        with self.gate.alone:
+            self.index = index
+            self._cards.clear()
+            self._edges.clear()
+        self._behind = True  # others may have committed while it was made
+
+    # -- in step with truth
+
+    def sync(self) -> None:
+        """Take in what other handles committed since the last call."""
+        version = self.store.version()
+        if version != self._seen_version or self._behind:
+            self._catch_up()
+            self._seen_version = version
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """One transaction, with the index in step before it and after it."""
+        self.check_open()
+        with self.store.write(
+            self.clock, self._first_facts, self._catch_up_to, self._follow
+        ) as transaction:
+            yield transaction
+            # From the commit until the index has followed, it is behind.
+            self._behind = True
+
+    def _catch_up_to(self, change: int) -> None:
+        if self._behind or self.index.change != change:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        with self.store.changes_since(self.index.change) as changes, self.gate.alone:
+            self.index.apply(changes, self._touch)
+            self._edges.clear()
+            self.state = self.store.state()
+        self._behind = False
+
+    def _follow(self, changes: Changes, state: FileState) -> None:
+        with self.gate.alone:
+            self.index.apply(changes, self._touch)
+            for edge in changes.edges:
+                self._edges.pop(edge.id, None)
+            if changes.entities or changes.aliases:
+                self._edges.clear()
+            self.state = state
+        self._behind = False
+
+    def _first_facts(self, text: str) -> Iterable[int]:
+        return self.index.first_facts(text)
+
+    def _open_index(self) -> Index:
+        # rank-bm25 needs every text anyway, which a checkpoint does not hold.
+        if self.store.path is not None and self.config.lexical == "bm25":
+            saved = load_checkpoint(self.config, self.store, self.store.path, self.state)
+            if saved is not None:
+                saved.read_names()
+                return saved
+        return Index(self.config, self.store)
+
+    # -- what is shown of facts and edges
+
+    def passing(self, where: Filter | None) -> IdSet | None:
+        """Return the facts whose metadata passes a filter; `None` without one."""
+        if where is None:
+            return None
+        # Columns may have to be read from the file first: store, then gate.
+        with self.store.reading(), self.gate.alone:
+            return IdSet.from_mask(self.index.metadata.mask(where, len(self.index.facts)))
+
+    def cards(self, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+        """Return what is shown of facts, by id; facts without a row are left out."""
+        return self._looked_up(self._cards, ids, self.store.cards, _card)
+
+    def facts(self, ids: Sequence[int]) -> list[Fact]:
+        """Return facts in the order of their ids given; those without a row are left out."""
+        cards = self.cards(ids)
+        return [make_fact(cards[fact]) for fact in ids if fact in cards]
+
+    def edges(self, ids: Sequence[int]) -> tuple[Edge, ...]:
+        """Return edge versions in the order given."""
+        found = self._looked_up(self._edges, ids, self.store.edges, make_edge)
+        return tuple(found[edge] for edge in ids if edge in found)
+
+    def _looked_up(
+        self,
+        known: OrderedDict[int, Shown],
+        ids: Sequence[int],
+        read: Callable[[Sequence[int]], list[tuple[Any, ...]]],
+        show: Callable[[tuple[Any, ...]], Shown],
+    ) -> dict[int, Shown]:
+        found = {key: item for key in ids if (item := known.get(key)) is not None}
+        if len(found) == len(ids):
+            return found
+        change = self.index.change
+        fresh = {row[0]: show(row) for row in read([key for key in ids if key not in found])}
+        with self.gate:
+            if self.index.change == change:  # else some of it may be out of date already
+                known.update(fresh)
+                while len(known) > CARDS:
+                    with suppress(KeyError):  # another thread was faster
+                        known.popitem(last=False)
+        return found | fresh
+
+    def _touch(self, fact: int) -> None:
+        self._cards.pop(fact, None)
+
+
+def _card(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    fact, text, entity, tags, metadata, key, path, *times = row
+    return (
+        fact,
+        text,
+        entity,
+        tuple(json.loads(tags)) if tags else (),
+        metadata,
+        key,
+        _namespace(path),
+        *times[:-1],
+    )
+
+
+def make_fact(card: tuple[Any, ...]) -> Fact:
+    """Return the fact of a card, with metadata of its own."""
+    return Fact(*card[:4], json.loads(card[4]) if card[4] else {}, *card[5:])
+
+
+def make_edge(row: tuple[Any, ...]) -> Edge:
+    """Return the edge of a row with names."""
+    edge, src, relation, dst, provenance, properties, path, recorded, start, end, _ = row
+    return Edge(
+        edge,
+        src,
+        relation,
+        dst,
+        provenance,
+        json.loads(properties) if properties else {},
+        _namespace(path),
+        recorded,
+        start,
+        end,
+    )
+
+
+def _namespace(path: str) -> tuple[str, ...]:
+    return () if path == "[]" else tuple(json.loads(path))

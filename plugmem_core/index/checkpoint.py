@@ -1,0 +1,186 @@
+"""The index saved beside the file, so that opening need not read every fact.
+
+Layout: a magic, the length of a JSON header, the header, the sections it names
+one after another, and a CRC-32 of all that. It is a cache: a checkpoint that is
+damaged, of another version, of another file or of another past of this file is
+ignored, and deleting it loses nothing. It is written beside its place, flushed,
+and renamed over it, so a crash leaves the old one or the new one.
+"""
+
+import json
+import logging
+import mmap
+import os
+import struct
+import unicodedata
+import zlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import hnswlib
+
+from plugmem_core.config import MemoryConfig
+from plugmem_core.index.index import Index
+from plugmem_core.store import FileState, SqliteStore
+from plugmem_core.text import TOKENIZER_VERSION
+
+MAGIC = b"PLUGMEM\x01"
+FORMAT = 1
+_TOKENIZER = [TOKENIZER_VERSION, unicodedata.unidata_version]
+_LENGTH = struct.Struct("<Q")
+_CHECKSUM = struct.Struct("<I")
+
+logger = logging.getLogger(__name__)
+
+
+def checkpoint_path(database: Path) -> Path:
+    """Return where the checkpoint of a database stands."""
+    return database.with_name(database.name + "-index")
+
+
+def save(index: Index, database: Path, state: FileState, token: str) -> None:
+    """Write the index of a database as its checkpoint.
+
+    Args:
+        index: In step with truth.
+        database: The file it was derived from.
+        state: Its counters.
+        token: What the file will name as its checkpoint once this has returned.
+    """
+    sections = {name: part() for name, part in _savers(index).items()}
+    header = {
+        "format": FORMAT,
+        "tokenizer": _TOKENIZER,
+        "uuid": state.uuid,
+        "token": token,
+        "change": index.change,
+        "dim": index.vectors.dim if index.vectors else 0,
+        "covered": index.vectors.covered if index.vectors else 0,
+        "sections": [[name, len(data)] for name, data in sections.items()],
+    }
+    encoded = json.dumps(header).encode()
+    _replace(
+        checkpoint_path(database), [MAGIC, _LENGTH.pack(len(encoded)), encoded, *sections.values()]
+    )
+
+
+def load(
+    config: MemoryConfig, store: SqliteStore, database: Path, state: FileState
+) -> Index | None:
+    """Return the index of a checkpoint, if there is one that belongs to the file.
+
+    It may be behind the file; the caller lets it catch up.
+    """
+    if state.checkpoint is None:
+        return None
+    path = checkpoint_path(database)
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            with memoryview(data) as view:
+                return _read(Index(config, store), view, state)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:
+        logger.warning("checkpoint %s is not usable, the index is built anew: %s", path, error)
+        return None
+
+
+def _read(index: Index, view: memoryview, state: FileState) -> Index | None:
+    body, checksum = view[: -_CHECKSUM.size], view[-_CHECKSUM.size :]
+    if bytes(view[: len(MAGIC)]) != MAGIC or _CHECKSUM.unpack(checksum) != (zlib.crc32(body),):
+        raise ValueError("it is damaged")
+    start = len(MAGIC) + _LENGTH.size
+    (length,) = _LENGTH.unpack(view[len(MAGIC) : start])
+    header = json.loads(bytes(view[start : start + length]))
+    if not _belongs(header, state):
+        return None
+    sections: dict[str, memoryview] = {}
+    at = start + length
+    for name, size in header["sections"]:
+        sections[name] = view[at : at + size]
+        at += size
+    if header["dim"]:
+        index.vectors_of(header["dim"])
+    for name, restore in _loaders(index).items():
+        restore(sections[name])
+    if "hnsw" in sections and index.vectors:
+        index.vectors.attach(_load_graph(sections["hnsw"], header["dim"]), header["covered"])
+    index.change = header["change"]
+    return index
+
+
+def _belongs(header: dict[str, Any], state: FileState) -> bool:
+    return bool(
+        header["format"] == FORMAT
+        and header["tokenizer"] == _TOKENIZER
+        and header["uuid"] == state.uuid
+        and header["token"] == state.checkpoint
+        and header["change"] <= state.change
+    )
+
+
+def _savers(index: Index) -> dict[str, Callable[[], bytes]]:
+    parts: dict[str, Callable[[], bytes]] = {
+        "facts": index.facts.save,
+        "postings": index.lexical.postings.save,
+        "tag names": index.tags.names.save,
+        "tags": index.tags.facts.save,
+        "entities": index.entities.save,
+        "graph": index.graph.save,
+    }
+    if index.vectors:
+        parts["vectors"] = index.vectors.pool.save
+        if index.vectors.graph:
+            parts["hnsw"] = partial(_save_graph, index.vectors.graph)
+    return parts
+
+
+def _loaders(index: Index) -> dict[str, Callable[[memoryview], None]]:
+    parts: dict[str, Callable[[memoryview], None]] = {
+        "facts": index.facts.load,
+        "postings": index.lexical.postings.load,
+        "tag names": index.tags.names.load,
+        "tags": index.tags.facts.load,
+        "entities": index.entities.load,
+        "graph": index.graph.load,
+    }
+    if index.vectors:
+        parts["vectors"] = index.vectors.pool.load
+    return parts
+
+
+def _save_graph(graph: hnswlib.Index) -> bytes:
+    # hnswlib reads and writes files only.
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "graph"
+        graph.save_index(str(path))
+        return path.read_bytes()
+
+
+def _load_graph(data: memoryview, dim: int) -> hnswlib.Index:
+    graph = hnswlib.Index(space="cosine", dim=dim)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "graph"
+        path.write_bytes(data)
+        graph.load_index(str(path))
+    return graph
+
+
+def _replace(path: Path, parts: list[bytes]) -> None:
+    """Put a file in its place in one step, its checksum appended."""
+    staged = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    checksum = 0
+    try:
+        with staged.open("wb") as file:
+            for part in parts:
+                checksum = zlib.crc32(part, checksum)
+                file.write(part)
+            file.write(_CHECKSUM.pack(checksum))
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)

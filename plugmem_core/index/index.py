@@ -1,0 +1,137 @@
+"""`Index`: the derived state as one thing that follows truth row by row."""
+
+import json
+from collections.abc import Callable, Iterable
+
+from plugmem_core.config import MemoryConfig
+from plugmem_core.index.lexical import LexicalIndex
+from plugmem_core.index.metadata import MetadataColumns
+from plugmem_core.index.names import EntityNames
+from plugmem_core.index.spaces import Namespaces
+from plugmem_core.index.tags import TagIndex
+from plugmem_core.index.vectors import VectorIndex
+from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists
+from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore
+
+
+class Index:
+    """Columns, postings, lists, graph and vectors of every stored fact.
+
+    Args:
+        config: Scoring parameters that the parts keep.
+        store: Read when metadata columns are built or names must be read again.
+    """
+
+    def __init__(self, config: MemoryConfig, store: SqliteStore) -> None:
+        self.change = 0
+        self.facts = FactTable()
+        self.lexical = LexicalIndex(config)
+        self.tags = TagIndex()
+        self.entities = IdLists()
+        self.graph = Graph()
+        self.vectors: VectorIndex | None = None
+        self.spaces = Namespaces()
+        self.names = EntityNames()
+        self.metadata = MetadataColumns(store.metadata)
+        self._config = config
+        self._store = store
+
+    def apply(self, changes: Changes, on_touched: Callable[[int], object]) -> None:
+        """Follow truth; rows that were applied before change nothing.
+
+        Args:
+            changes: Rows touched since `self.change`.
+            on_touched: Called with the id of every fact whose row changed.
+        """
+        if changes.change <= self.change:  # another thread was faster
+            return
+        self.spaces.update(changes.namespaces)
+        if not self.names.update(changes.entities, changes.aliases):
+            self.read_names()
+        for relation in changes.relations:
+            self.graph.put_relation(relation.id, relation.rank)
+        for row in changes.facts:
+            self._put_fact(row)
+            on_touched(row.id)
+        for edge in changes.edges:
+            self._put_edge(edge)
+        for fact, vector in changes.vectors:
+            self.vectors_of(len(vector)).put(fact, vector)
+        purged = list(changes.purged)
+        if purged:
+            self._remove(purged)
+            for fact in purged:
+                on_touched(fact)
+        self.change = changes.change
+
+    def read_names(self) -> None:
+        """Read every name from truth."""
+        names = self._store.names()
+        self.names = EntityNames()
+        self.names.update(names.entities, names.aliases)
+        self.spaces.update(names.namespaces)
+
+    def vectors_of(self, dim: int) -> VectorIndex:
+        """Return the vector index, made on first need."""
+        if self.vectors is None:
+            self.vectors = VectorIndex(dim, self._config)
+        return self.vectors
+
+    def first_facts(self, text: str) -> Iterable[int]:
+        """Return the first facts in which a string is a token, and in which it is a tag."""
+        first = self.lexical.first_document(text)
+        tagged = self.tags.facts_of(text)
+        return [fact for fact in (first, *tagged[:1]) if fact is not None]
+
+    def _put_fact(self, row: FactRow) -> None:
+        known = self.facts.has(row.id)
+        # The columns come last: an interrupted call is made good by the next one.
+        if not known:
+            self.lexical.add(row.id, row.text)
+            if row.tags:
+                self.tags.add(row.id, json.loads(row.tags))
+            self.metadata.put(row.id, row.metadata)
+        entity = NO_ID if row.entity is None else row.entity
+        if known and self.facts.entity(row.id) != entity:
+            self.entities.remove(self.facts.entity(row.id), row.id)
+            known = False
+        if not known and entity != NO_ID:
+            self.entities.add(entity, row.id)
+        self.facts.put(
+            row.id,
+            row.namespace,
+            entity,
+            row.recorded_at,
+            row.valid_from,
+            _or_open(row.valid_to),
+            _or_open(row.closed_at),
+            _or_open(row.expires_at),
+            len(row.text.encode()),
+            row.forgotten_at is not None,
+        )
+
+    def _put_edge(self, row: EdgeRow) -> None:
+        self.graph.put(
+            row.id,
+            row.src,
+            row.relation,
+            row.dst,
+            NO_ID if row.provenance is None else row.provenance,
+            row.recorded_at,
+            row.valid_from,
+            _or_open(row.valid_to),
+            _or_open(row.closed_at),
+        )
+
+    def _remove(self, purged: list[int]) -> None:
+        self.lexical.remove(purged)
+        self.metadata.remove(purged)
+        if self.vectors:
+            self.vectors.remove(purged)
+        self.facts.remove(purged)
+        self.entities.remove_facts(self.facts)
+        self.tags.facts.remove_facts(self.facts)
+
+
+def _or_open(instant: int | None) -> int:
+    return OPEN if instant is None else instant

@@ -1,0 +1,127 @@
+"""The lexical index: the kernel's BM25, or rank-bm25 for its exact numbers."""
+
+from typing import Protocol
+
+import numpy as np
+from rank_bm25 import BM25L, BM25Okapi, BM25Plus
+
+from plugmem_core.config import MemoryConfig
+from plugmem_core.kernels import FactTable, Lexical, Ranked, Scope
+from plugmem_core.text import is_unigram, tokenize
+
+STOP_FLOOR = 1_024  # documents below which no term is too frequent
+STOP_SHARE = 8  # a term in more than one document of eight is too frequent
+
+
+class LexicalIndex:
+    """Postings of every stored fact."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        self._config = config
+        self.postings = Lexical()
+        self._scorer = None if config.lexical == "bm25" else RankBm25(config)
+
+    def add(self, fact: int, text: str) -> None:
+        """Index a text; a fact indexed already is left alone."""
+        if self.postings.has(fact):
+            return
+        if not self.postings.add_text(fact, text):
+            self.postings.add_tokens(fact, tokenize(text))
+        if self._scorer:
+            self._scorer.add(fact, text)
+
+    def remove(self, facts: list[int]) -> None:
+        """Take facts out, and out of every statistic."""
+        self.postings.remove(facts)
+        if self._scorer:
+            self._scorer.remove(facts)
+
+    def search(self, tokens: list[str], limit: int, facts: FactTable, scope: Scope) -> Ranked:
+        """Return the best admitted facts that share a token with the query."""
+        tokens = self.expand(tokens)
+        if self._scorer:
+            return self._scorer.search(tokens, limit, facts, scope)
+        terms, frequencies = self.postings.lookup(tokens)
+        if not terms:
+            return Ranked()
+        terms = discriminating(terms, frequencies, self.postings.documents())
+        config = self._config
+        return self.postings.search(terms, config.bm25_k1, config.bm25_b, limit, facts, scope)
+
+    def expand(self, tokens: list[str]) -> list[str]:
+        """Replace a lone CJK character by the indexed words that contain it."""
+        if not any(map(is_unigram, tokens)):
+            return tokens
+        expanded: list[str] = []
+        for token in tokens:
+            expanded += self.postings.terms_containing(token) if is_unigram(token) else [token]
+        return expanded
+
+    def first_document(self, token: str) -> int | None:
+        """Return the first fact that contains a token."""
+        return self.postings.first_document(token)
+
+
+def discriminating(terms: list[int], frequencies: list[int], documents: int) -> list[int]:
+    """Drop terms that occur nearly everywhere (reference 4, stop-frequency guard).
+
+    A term is too frequent when its document frequency is over 1,024 and over an
+    eighth of all documents. When every term is, the rarest one is kept, once.
+    """
+    kept = [
+        term
+        for term, frequency in zip(terms, frequencies, strict=True)
+        if frequency <= STOP_FLOOR or frequency * STOP_SHARE <= documents
+    ]
+    return kept or [terms[frequencies.index(min(frequencies))]]
+
+
+class _Bm25(Protocol):
+    def get_scores(self, query: list[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]]: ...
+
+
+class RankBm25:
+    """Scores from the rank-bm25 package, made anew after every write: for small corpora."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        self._config = config
+        self._tokens: dict[int, list[str]] = {}
+        self._model: tuple[_Bm25, list[int]] | None = None
+
+    def add(self, fact: int, text: str) -> None:
+        """Take a text in."""
+        self._tokens[fact] = tokenize(text)
+        self._model = None
+
+    def remove(self, facts: list[int]) -> None:
+        """Take texts out."""
+        for fact in facts:
+            self._tokens.pop(fact, None)
+        self._model = None
+
+    def search(self, tokens: list[str], limit: int, facts: FactTable, scope: Scope) -> Ranked:
+        """Return the best admitted facts that share a token with the query."""
+        known = set(tokens)
+        matching = [fact for fact, words in self._tokens.items() if not known.isdisjoint(words)]
+        admitted = set(facts.admitted(scope, matching))
+        if not admitted:
+            return Ranked()
+        model, order = self._current_model()
+        scores = model.get_scores(tokens)
+        best = sorted(
+            (
+                (float(score), fact)
+                for fact, score in zip(order, scores, strict=True)
+                if fact in admitted
+            ),
+            key=lambda pair: (-pair[0], pair[1]),
+        )[:limit]
+        return Ranked.of([fact for _, fact in best], [score for score, _ in best])
+
+    def _current_model(self) -> tuple[_Bm25, list[int]]:
+        if self._model is None:
+            order = sorted(self._tokens)
+            kind = {"okapi": BM25Okapi, "bm25l": BM25L, "bm25plus": BM25Plus}[self._config.lexical]
+            corpus = [self._tokens[fact] for fact in order]
+            self._model = kind(corpus, k1=self._config.bm25_k1, b=self._config.bm25_b), order
+        return self._model

@@ -1,0 +1,59 @@
+"""Entity names: which entities a name leads to, and which names a text mentions."""
+
+from collections.abc import Iterable, Sequence
+
+from plugmem_core.store import AliasRow, EntityRow
+
+
+class EntityNames:
+    """Keys of entities and aliases, each leading to an entity per namespace."""
+
+    def __init__(self) -> None:
+        self._entities: dict[str, dict[int, int]] = {}  # key -> namespace -> entity
+        self._longest: dict[str, int] = {}  # first token of a key -> most tokens of such a key
+        self._known = 0
+
+    def update(self, entities: Iterable[EntityRow], aliases: Iterable[AliasRow]) -> bool:
+        """Take in rows; `False` when a known entity changed and all must be read again."""
+        for row in entities:
+            if row.id < self._known:
+                return False
+            self._add(row.key, row.namespace, row.id)
+            self._known = row.id + 1
+        for alias in aliases:
+            self._add(alias.key, alias.namespace, alias.entity)
+        return True
+
+    def find(self, key: str, namespace: int) -> int | None:
+        """Return the entity a key leads to within one namespace."""
+        return self._entities.get(key, {}).get(namespace)
+
+    def resolve(self, key: str, mask: bytes | None) -> list[int]:
+        """Return the entities a key leads to in the visible namespaces, oldest first."""
+        found = self._entities.get(key)
+        if not found:
+            return []
+        if mask is None:
+            return sorted(found.values())
+        return sorted(entity for space, entity in found.items() if mask[space])
+
+    def mentions(self, tokens: Sequence[str], mask: bytes | None) -> list[int]:
+        """Return the entities whose names occur in a token sequence, the longest name first."""
+        found: list[int] = []
+        position = 0
+        while position < len(tokens):
+            longest = self._longest.get(tokens[position], 0)
+            step = 1
+            for length in range(min(longest, len(tokens) - position), 0, -1):
+                entities = self.resolve(" ".join(tokens[position : position + length]), mask)
+                if entities:
+                    found += entities
+                    step = length
+                    break
+            position += step
+        return found
+
+    def _add(self, key: str, namespace: int, entity: int) -> None:
+        self._entities.setdefault(key, {})[namespace] = entity
+        tokens = key.split(" ")
+        self._longest[tokens[0]] = max(self._longest.get(tokens[0], 0), len(tokens))

@@ -1,0 +1,48 @@
+"""Namespaces by id, and which of them a scope sees."""
+
+import json
+from collections.abc import Iterable
+
+from plugmem_core.model import Namespace
+from plugmem_core.store import NamespaceRow
+
+
+class Namespaces:
+    """The namespaces of a file."""
+
+    def __init__(self) -> None:
+        self._paths: list[Namespace] = [()]  # the root is there before any row
+        self._ids: dict[str, int] = {"[]": 0}
+        self._masks: dict[Namespace, bytes] = {}
+
+    def update(self, rows: Iterable[NamespaceRow]) -> None:
+        """Take in rows, known ones included."""
+        for row in rows:
+            if row.path in self._ids:
+                continue
+            self._ids[row.path] = row.id
+            self._paths.extend([()] * (row.id + 1 - len(self._paths)))
+            self._paths[row.id] = tuple(json.loads(row.path))
+            self._masks.clear()
+
+    def find(self, path: str) -> int | None:
+        """Return the id of a namespace, given as the JSON of its labels."""
+        return self._ids.get(path)
+
+    def path(self, namespace: int) -> Namespace:
+        """Return the labels of a namespace."""
+        return self._paths[namespace]
+
+    def mask(self, scope: Namespace) -> bytes | None:
+        """Return one byte per namespace id, 1 where the scope sees it; `None` sees all.
+
+        A scope sees itself and what lies below it, by whole labels.
+        """
+        if not scope:
+            return None
+        mask = self._masks.get(scope)
+        if mask is None:
+            depth = len(scope)
+            mask = bytes(path[:depth] == scope for path in self._paths)
+            self._masks[scope] = mask
+        return mask

@@ -1,0 +1,128 @@
+"""`Memory`: opening and closing; the verbs come from their families."""
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from plugmem_core.clock import Clock, system_clock
+from plugmem_core.config import MemoryConfig
+from plugmem_core.embed import Embedder
+from plugmem_core.engine import Engine
+from plugmem_core.errors import WrongTypeError
+from plugmem_core.inputs import MAX_DIM, check_count
+from plugmem_core.verbs import (
+    CareVerbs,
+    FactVerbs,
+    GraphVerbs,
+    ListingVerbs,
+    RecallVerbs,
+    TagVerbs,
+)
+from plugmem_core.verbs.base import twin
+
+
+class Memory(FactVerbs, ListingVerbs, RecallVerbs, GraphVerbs, TagVerbs, CareVerbs):
+    """An embedded, bitemporal, explainable memory in one file.
+
+    Open one with `Memory.open`. A handle may be shared by threads; other processes may
+    have the same file open, and see its commits on their next call. Every verb has an
+    async twin with an `a` before its name.
+
+    >>> with Memory.open(":memory:") as memory:
+    ...     _ = memory.remember("Mara prefers green tea", entity="Mara")
+    ...     print(memory.recall("what does Mara drink? tea").facts[0].text)
+    Mara prefers green tea
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        config: MemoryConfig | None = None,
+        embedder: Embedder | None = None,
+        dim: int = 0,
+        read_only: bool = False,
+        clock: Clock = system_clock,
+    ) -> Self:
+        """Open a memory, making the file if there is none.
+
+        Args:
+            path: The file, or `":memory:"` for one that ends with the handle.
+            config: Every knob; by default `MemoryConfig()`.
+            embedder: Makes vectors of texts and questions; without one, callers may
+                pass vectors themselves, or go without.
+            dim: Dimension of the vectors callers pass; by default that of the first.
+            read_only: Refuse writes, and do not make the file.
+            clock: Returns now in Unix milliseconds.
+
+        Raises:
+            StorageError: The file cannot be opened, or belongs to another application.
+            CorruptError: The file is damaged or is not a database.
+            VectorSpaceError: `dim` contradicts the embedder.
+
+        >>> Memory.open(":memory:", dim=3).stats().facts
+        0
+        """
+        if not isinstance(path, str | Path):
+            raise WrongTypeError(f'path is {path!r}; give a path, or ":memory:"')
+        if config is not None and not isinstance(config, MemoryConfig):
+            raise WrongTypeError(f"config is {config!r}; give a MemoryConfig")
+        announced = check_count(dim, "dim", least=0, most=MAX_DIM)
+        return cls(
+            Engine(path, config or MemoryConfig(), embedder, announced, clock, read_only=read_only)
+        )
+
+    @property
+    def config(self) -> MemoryConfig:
+        """The configuration the memory was opened with."""
+        return self._engine.config
+
+    @property
+    def path(self) -> Path | None:
+        """The file; `None` for a memory without one."""
+        return self._engine.store.path
+
+    def close(self) -> None:
+        """Save a checkpoint and let go of the file; closing twice is fine.
+
+        >>> memory = Memory.open(":memory:")
+        >>> memory.close()
+        """
+        self._engine.close()
+
+    @classmethod
+    async def aopen(cls, path: str | Path, **options: Any) -> Self:
+        """`open` in a worker thread; the event loop runs on."""
+        return await asyncio.to_thread(cls.open, path, **options)
+
+    aclose = twin(close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"Memory({str(self.path or ':memory:')!r})"

@@ -1,0 +1,18 @@
+"""The entities a recall starts its graph walk from."""
+
+from plugmem_core.index import Index
+from plugmem_core.recall.query import Query
+
+
+def find_anchors(index: Index, query: Query, tokens: list[str]) -> list[int]:
+    """Return entity ids: those the caller named, then those whose names the text mentions.
+
+    A name without an entity is skipped; the text is not searched with `anchors="given"`.
+    """
+    mask = index.spaces.mask(query.namespace)
+    anchors: list[int] = []
+    for _, key in query.entities:
+        anchors += index.names.resolve(key, mask)
+    if query.anchors == "auto" and tokens:
+        anchors += index.names.mentions(tokens, mask)
+    return anchors

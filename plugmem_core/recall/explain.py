@@ -1,0 +1,112 @@
+"""Why a fact was recalled, and why another was not."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Literal, NamedTuple
+
+from plugmem_core.model import html_table
+
+AbsenceReason = Literal[
+    "present",
+    "not in scope",
+    "forgotten",
+    "expired",
+    "not yet known",
+    "not yet valid",
+    "no longer valid",
+    "no evidence",
+    "below the cut",
+    "over budget",
+    "below the floor",
+]
+
+
+class Evidence(NamedTuple):
+    """One source's part in a score.
+
+    Attributes:
+        source: `"bm25"`, `"vector"`, `"graph"` or `"time"`.
+        rank: Place in that source's ranking, from 1.
+        raw: The source's own score: BM25, cosine, weight of the walk; 0 for time.
+        contribution: What the rank added to the fused score.
+    """
+
+    source: str
+    rank: int
+    raw: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class FactExplanation:
+    """Where one fact's score comes from.
+
+    Attributes:
+        id: The fact.
+        evidence: One entry per source that ranked it.
+        boost: The factor of recency.
+        score: The sum of the contributions, times the boost.
+    """
+
+    id: int
+    evidence: tuple[Evidence, ...]
+    boost: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where the scores of a recall come from.
+
+    Attributes:
+        facts: One entry per returned fact, in the same order.
+        anchors: The names of the entities the walk started from.
+        candidates: How many facts each source ranked.
+        notes: What was left out and why, such as a vector search without an embedder.
+    """
+
+    facts: tuple[FactExplanation, ...]
+    anchors: tuple[str, ...]
+    candidates: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, fact: int) -> FactExplanation:
+        """Return the explanation of a fact by its id.
+
+        Raises:
+            KeyError: The fact is not among the returned ones.
+        """
+        for explained in self.facts:
+            if explained.id == fact:
+                return explained
+        raise KeyError(fact)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "id": f"f{fact.id}",
+                "source": evidence.source,
+                "rank": str(evidence.rank),
+                "raw": f"{evidence.raw:.4f}",
+                "contribution": f"{evidence.contribution:.5f}",
+                "boost": f"{fact.boost:.4f}",
+                "score": f"{fact.score:.5f}",
+            }
+            for fact in self.facts
+            for evidence in fact.evidence
+        ]
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return html_table(rows) + notes
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Why a fact is not in the result of a recall.
+
+    Attributes:
+        reason: The first test it failed.
+        detail: The same with the values compared.
+    """
+
+    reason: AbsenceReason
+    detail: str

@@ -1,0 +1,36 @@
+"""One score out of up to four rankings."""
+
+from plugmem_core.config import MemoryConfig
+from plugmem_core.index import Index
+from plugmem_core.kernels import Fused, Ranked, fuse
+from plugmem_core.model import SOURCES
+
+DAY_MS = 86_400_000
+
+SOURCE_NAMES = tuple(
+    tuple(name for bit, name in enumerate(SOURCES) if bits >> bit & 1)
+    for bits in range(2 ** len(SOURCES))
+)
+"""The sources of a fact, by its bits."""
+
+
+def weights(config: MemoryConfig) -> list[float]:
+    """The weight of each source, in the order of `SOURCES`."""
+    return [config.w_bm25, config.w_vector, config.w_graph, config.w_time]
+
+
+def fuse_ranks(index: Index, lists: list[Ranked], config: MemoryConfig, now: int) -> Fused:
+    """Fuse rankings by reciprocal rank, then boost what is recent (reference 6.4).
+
+    score = sum over sources of w / (rrf_k + rank), times
+    1 + w_recency * 2^(-age / half_life), with the age of the record at `now`.
+    """
+    return fuse(
+        lists,
+        weights(config),
+        config.rrf_k,
+        config.w_recency,
+        config.half_life_days * DAY_MS,
+        now,
+        index.facts,
+    )

@@ -1,0 +1,116 @@
+"""The stages of a recall, one after another."""
+
+from dataclasses import dataclass, field
+
+from plugmem_core.config import MemoryConfig
+from plugmem_core.index import Index
+from plugmem_core.kernels import Fused, IdSet, Ranked, Scope
+from plugmem_core.recall.anchors import find_anchors
+from plugmem_core.recall.explain import Evidence, FactExplanation
+from plugmem_core.recall.fusion import DAY_MS, fuse_ranks, weights
+from plugmem_core.recall.query import Query
+from plugmem_core.recall.scope import build_scope, looks_back, passing_facts
+from plugmem_core.recall.selection import Row, Selection, select
+from plugmem_core.recall.sources import CANDIDATES, EMPTY, around, lexical, nearest, newest, walk
+from plugmem_core.model import SOURCES
+from plugmem_core.store import Vector
+from plugmem_core.text import tokenize
+
+NOTHING = Selection([], False, None)
+
+
+@dataclass(slots=True)
+class Ranking:
+    """What the stages found; ids only.
+
+    Attributes:
+        selection: The facts to return.
+        edges: Edge versions met, in the order met.
+        anchors: Entities the walk started from.
+        lists: The four rankings, in the order of `SOURCES`.
+        fused: All candidates by score.
+    """
+
+    selection: Selection = NOTHING
+    edges: list[int] = field(default_factory=list)
+    anchors: list[int] = field(default_factory=list)
+    lists: list[Ranked] = field(default_factory=lambda: [EMPTY] * len(SOURCES))
+    fused: Fused | None = None
+
+    @property
+    def candidates(self) -> dict[str, int]:
+        """How many facts each source ranked."""
+        return dict(zip(SOURCES, map(len, self.lists), strict=True))
+
+
+def rank(
+    index: Index,
+    config: MemoryConfig,
+    query: Query,
+    vector: Vector | None,
+    now: int,
+    filtered: IdSet | None,
+) -> Ranking:
+    """Find and order the facts that answer a query.
+
+    Args:
+        index: In step with truth, and not changed meanwhile.
+        config: Weights and limits.
+        query: The question.
+        vector: Its vector, given or embedded.
+        now: Unix milliseconds.
+        filtered: The facts that pass the metadata filter; `None` without one.
+    """
+    passing = passing_facts(index, query, filtered)
+    allowed = None if passing is None else passing.count()
+    if allowed == 0:
+        return Ranking()
+    scope = build_scope(index, query, now, passing)
+    limit = max(CANDIDATES, query.k + 1)
+    tokens = tokenize(query.text) if query.text else []
+    ranking = Ranking()
+    lists = ranking.lists
+    lists[0] = lexical(index, tokens, limit, scope)
+    if vector is not None:
+        ef = query.ef or config.hnsw_ef_search
+        lists[1] = nearest(index, vector, limit, ef, config.min_similarity, scope, allowed)
+    ranking.anchors = find_anchors(index, query, tokens)
+    if ranking.anchors:
+        depth = config.graph_depth if query.graph_depth is None else query.graph_depth
+        walked = walk(index, ranking.anchors, depth, config.graph_decay, scope, looks_back(query))
+        ranking.edges = walked.edges
+        lists[2] = around(index, walked, config, limit, scope)
+    if query.range is not None or _only_filters(query, tokens, vector):
+        lists[3] = newest(index, query.range, limit, scope)
+    ranking.fused = fuse_ranks(index, lists, config, now)
+    rows = ranking.fused.rows(query.k + 1)
+    if query.min_score is not None:
+        rows = [row for row in rows if row[1] >= query.min_score]
+    ranking.selection = select(rows, query.k, query.token_budget)
+    return ranking
+
+
+def explain_rows(
+    index: Index, ranking: Ranking, rows: list[Row], config: MemoryConfig, now: int
+) -> tuple[FactExplanation, ...]:
+    """Return where the scores of some ranked facts come from."""
+    places = [
+        {fact: (rank, raw) for rank, (fact, raw) in enumerate(ranked.items(), start=1)}
+        for ranked in ranking.lists
+    ]
+    explained = []
+    for fact, score, _, _ in rows:
+        evidence = tuple(
+            Evidence(source, *found[fact], weight / (config.rrf_k + found[fact][0]))
+            for source, found, weight in zip(SOURCES, places, weights(config), strict=True)
+            if fact in found
+        )
+        age = max(0, now - index.facts.recorded(fact))
+        boost = 1 + config.w_recency * 2 ** (-age / (config.half_life_days * DAY_MS))
+        explained.append(FactExplanation(fact, evidence, boost, score))
+    return tuple(explained)
+
+
+def _only_filters(query: Query, tokens: list[str], vector: Vector | None) -> bool:
+    # Tags or a filter alone are a question too: the newest facts that pass.
+    return query.filters and not tokens and vector is None and not query.entities

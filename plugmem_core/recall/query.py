@@ -1,0 +1,181 @@
+"""`Query`: what a recall was asked, checked and in the form the stages work with."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from plugmem_core.clock import Instant, to_ms
+from plugmem_core.errors import InvalidInputError, WrongTypeError
+from plugmem_core.filters import Filter, parse_filter
+from plugmem_core.inputs import (
+    VectorLike,
+    check_count,
+    check_names,
+    check_namespace,
+    check_tags,
+    check_type,
+    check_vector,
+)
+from plugmem_core.model import Namespace
+from plugmem_core.store import Vector
+from plugmem_core.text import check_text
+
+MAX_QUERY_BYTES = 1_048_576
+MAX_DEPTH = 1_000
+
+Anchors = Literal["auto", "given"]
+
+
+@dataclass(slots=True)
+class Query:
+    """One recall's question; see `Memory.recall` for the meaning of each part."""
+
+    text: str | None
+    k: int
+    tags: list[str]
+    any_tags: list[str]
+    not_tags: list[str]
+    entities: list[tuple[str, str]]
+    anchors: Anchors
+    where: Filter | None
+    vector: Vector | None
+    as_of: int | None
+    valid_at: int | None
+    known_at: int | None
+    range: tuple[int, int] | None
+    closed: bool
+    token_budget: int | None
+    graph_depth: int | None
+    namespace: Namespace
+    ef: int | None
+    min_score: float | None
+    explain: bool
+
+    @property
+    def filters(self) -> bool:
+        """Whether a tag or metadata condition restricts the facts."""
+        return bool(self.tags or self.any_tags or self.not_tags or self.where is not None)
+
+    @property
+    def asks(self) -> bool:
+        """Whether any source has something to look for."""
+        return (
+            self.text is not None
+            or self.vector is not None
+            or self.range is not None
+            or bool(self.entities)
+        )
+
+
+def make_query(
+    text: str | None = None,
+    *,
+    k: int = 8,
+    tags: Iterable[str] = (),
+    any_tags: Iterable[str] = (),
+    not_tags: Iterable[str] = (),
+    entities: Iterable[str] = (),
+    anchors: Anchors = "auto",
+    where: Mapping[str, Any] | None = None,
+    vector: VectorLike | None = None,
+    as_of: Instant | None = None,
+    valid_at: Instant | None = None,
+    known_at: Instant | None = None,
+    range: tuple[Instant, Instant] | None = None,  # noqa: A002 - the public name
+    closed: bool = False,
+    token_budget: int | None = 512,
+    graph_depth: int | None = None,
+    namespace: Namespace = (),
+    ef: int | None = None,
+    min_score: float | None = None,
+    explain: bool = False,
+    dim: int = 0,
+) -> Query:
+    """Check the arguments of a recall.
+
+    Args:
+        dim: Dimension of the file's vectors, 0 when it has none yet. The other
+            arguments are those of `Memory.recall`.
+
+    Raises:
+        InvalidInputError: An argument breaks its rule.
+        WrongTypeError: An argument has another type.
+        VectorSpaceError: The vector has another dimension.
+    """
+    query = Query(
+        text=None if text is None else check_text(text, "text", max_bytes=MAX_QUERY_BYTES),
+        k=check_count(k, "k"),
+        tags=check_tags(tags),
+        any_tags=check_tags(any_tags, "any_tags"),
+        not_tags=check_tags(not_tags, "not_tags"),
+        entities=check_names(entities, "entities"),
+        anchors=_check_anchors(anchors),
+        where=None if where is None else parse_filter(where),
+        vector=None if vector is None else check_vector(vector, "vector", dim),
+        as_of=None if as_of is None else to_ms(as_of, "as_of"),
+        valid_at=None if valid_at is None else to_ms(valid_at, "valid_at"),
+        known_at=None if known_at is None else to_ms(known_at, "known_at"),
+        range=None if range is None else _check_range(range),
+        closed=_check_flag(closed, "closed"),
+        token_budget=None
+        if token_budget is None
+        else check_count(token_budget, "token_budget", least=0),
+        graph_depth=None
+        if graph_depth is None
+        else check_count(graph_depth, "graph_depth", least=0, most=MAX_DEPTH),
+        namespace=check_namespace(namespace),
+        ef=None if ef is None else check_count(ef, "ef"),
+        min_score=None if min_score is None else _check_number(min_score, "min_score"),
+        explain=_check_flag(explain, "explain"),
+    )
+    if query.as_of is not None and (query.valid_at is not None or query.known_at is not None):
+        raise InvalidInputError(
+            "as_of moves both clocks; give as_of alone, or valid_at and known_at"
+        )
+    return query
+
+
+def require_question(query: Query) -> None:
+    """Refuse a recall that asks nothing.
+
+    Raises:
+        InvalidInputError: There is no text, vector, entity, range, tag or filter.
+    """
+    if not query.asks and not query.filters:
+        raise InvalidInputError(
+            "nothing was asked; give text, a vector, entities, a range, tags or a filter, "
+            "or use list_facts to see everything"
+        )
+
+
+def _check_anchors(value: object) -> Anchors:
+    if value == "auto":
+        return "auto"
+    if value == "given":
+        return "given"
+    raise InvalidInputError(f'anchors is {value!r}; give "auto" or "given"')
+
+
+def _check_flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise WrongTypeError(f"{name} is {value!r} ({type(value).__name__}); give True or False")
+    return value
+
+
+def _check_number(value: object, name: str) -> float:
+    check_type(value, (int, float), name, "a number")
+    assert isinstance(value, int | float)  # noqa: S101 - for the type checker; checked above
+    if value != value:
+        raise InvalidInputError(f"{name} is NaN; give a number")
+    return float(value)
+
+
+def _check_range(value: object) -> tuple[int, int]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise WrongTypeError(f"range is {value!r}; give a (from, to) pair of instants")
+    start, end = to_ms(value[0], "range[0]"), to_ms(value[1], "range[1]")
+    if start > end:
+        raise InvalidInputError(
+            f"range runs from {start} to {end}, backwards; give the earlier instant first"
+        )
+    return start, end

@@ -1,0 +1,46 @@
+"""The prompt block of a recall (reference 6.7), safe to put before a model."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from plugmem_core.model import Edge, RecalledFact
+
+# One fact is one line: a line break in stored text, or a character that hides or reorders
+# what follows it, is shown as its escape, so that no text can fake a heading or another fact.
+_UNSAFE = [
+    *(code for code in range(0x20) if code != 0x09),
+    *range(0x7F, 0xA0),
+    *(0x2028, 0x2029, 0x200E, 0x200F, 0x061C),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+]
+_ESCAPES = {code: f"\\u{code:04x}" for code in _UNSAFE} | {0x0A: "\\n", 0x0D: "\\r"}
+
+
+def render(facts: Sequence[RecalledFact], edges: Iterable[Edge]) -> str:
+    """Return the block: a heading, a line a fact, a line an edge; empty for nothing."""
+    lines = [_fact_line(fact) for fact in facts]
+    lines += [_edge_line(edge) for edge in edges]
+    return "\n".join(["## memory", *lines, ""]) if lines else ""
+
+
+def escape(text: str) -> str:
+    """Return text as it may stand inside a line of the block."""
+    return text if text.isprintable() else text.translate(_ESCAPES)
+
+
+def _fact_line(fact: RecalledFact) -> str:
+    subject = f"{escape(fact.entity)}: " if fact.entity is not None else ""
+    since = _month(fact.valid_from_time)
+    until = fact.valid_to_time
+    state = f"{since}; active" if until is None else f"{since} → {_month(until)}; closed"
+    tags = "".join(f" #{escape(tag)}" for tag in fact.tags)
+    return f"- [f{fact.id}] {subject}{escape(fact.text)} ({state}){tags}"
+
+
+def _edge_line(edge: Edge) -> str:
+    return f"- links: {escape(edge.src)} —{escape(edge.relation)}→ {escape(edge.dst)}"
+
+
+def _month(moment: datetime) -> str:
+    return f"{moment.year:04d}-{moment.month:02d}"

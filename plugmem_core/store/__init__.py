@@ -1,0 +1,36 @@
+"""Truth: the SQLite file, its rows and its transactions. All SQL of the package is here."""
+
+from plugmem_core.store.rows import (
+    PENDING,
+    STORED,
+    AliasRow,
+    Changes,
+    EdgeRow,
+    EntityRow,
+    FactRow,
+    FileState,
+    NamespaceRow,
+    RelationRow,
+    Vector,
+)
+from plugmem_core.store.sqlite import SqliteStore
+from plugmem_core.store.transaction import FactWrite, Transaction, Written, dump_json
+
+__all__ = [
+    "PENDING",
+    "STORED",
+    "AliasRow",
+    "Changes",
+    "EdgeRow",
+    "EntityRow",
+    "FactRow",
+    "FactWrite",
+    "FileState",
+    "NamespaceRow",
+    "RelationRow",
+    "SqliteStore",
+    "Transaction",
+    "Vector",
+    "Written",
+    "dump_json",
+]

@@ -1,0 +1,125 @@
+"""Rows as they stand in the file, and the set of rows a transaction touched."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float32]
+
+NO_VECTOR, STORED, PENDING = 0, 1, 2
+"""States of a fact's vector; pending ones are made when the embedder answers again."""
+
+
+class FactRow(NamedTuple):
+    """One row of `facts`; the field order is the column order."""
+
+    id: int
+    namespace: int
+    key: str | None
+    entity: int | None
+    text: str
+    tags: str | None  # JSON array of names, or null when empty
+    metadata: str | None  # JSON object, or null when empty
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+    closed_at: int | None  # when the end of validity was learned
+    expires_at: int | None
+    revises: int | None
+    forgotten_at: int | None
+    digest: int  # of the text, to find its equal
+    vector: int
+    change: int
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is neither superseded nor forgotten."""
+        return self.valid_to is None and self.forgotten_at is None
+
+
+class EntityRow(NamedTuple):
+    """One row of `entities`; `seen` orders strings by first appearance."""
+
+    id: int
+    namespace: int
+    key: str
+    name: str
+    seen: int
+    change: int
+
+
+class AliasRow(NamedTuple):
+    """Another name of an entity."""
+
+    namespace: int
+    key: str
+    name: str
+    entity: int
+    change: int
+
+
+class RelationRow(NamedTuple):
+    """A relation's name, and its place in the order in which edges are walked."""
+
+    id: int
+    name: str
+    rank: int
+    change: int
+
+
+class NamespaceRow(NamedTuple):
+    """A namespace; `path` is a JSON array of labels."""
+
+    id: int
+    path: str
+
+
+class EdgeRow(NamedTuple):
+    """One version of an edge; the field order is the column order."""
+
+    id: int
+    namespace: int
+    src: int
+    relation: int
+    dst: int
+    provenance: int | None
+    properties: str | None
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+    closed_at: int | None
+    change: int
+
+
+class FileState(NamedTuple):
+    """The single row of `state`."""
+
+    uuid: str
+    change: int
+    next_fact: int
+    next_entity: int
+    next_edge: int
+    dim: int
+    space: str | None
+    checkpoint: str | None
+
+
+@dataclass(slots=True)
+class Changes:
+    """Rows touched since a change number; a row touched twice may come twice, latest last.
+
+    Read from the file, the long ones are generators: consume them once, in order.
+    """
+
+    change: int
+    namespaces: Iterable[NamespaceRow] = ()
+    entities: Iterable[EntityRow] = ()
+    aliases: Iterable[AliasRow] = ()
+    relations: Iterable[RelationRow] = ()
+    facts: Iterable[FactRow] = ()
+    edges: Iterable[EdgeRow] = ()
+    vectors: Iterable[tuple[int, Vector]] = ()
+    purged: Iterable[int] = ()

@@ -1,0 +1,452 @@
+"""`SqliteStore`: connections, the write transaction, and every read of the file."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple, TypeVar
+
+from plugmem_core.clock import Clock
+from plugmem_core.errors import (
+    BusyError,
+    CorruptError,
+    InvalidInputError,
+    PlugmemError,
+    ReadOnlyError,
+    StorageError,
+)
+from plugmem_core.store.rows import (
+    PENDING,
+    STORED,
+    AliasRow,
+    Changes,
+    EdgeRow,
+    EntityRow,
+    FactRow,
+    FileState,
+    NamespaceRow,
+    RelationRow,
+    Vector,
+)
+from plugmem_core.store.schema import prepare
+from plugmem_core.store.transaction import Transaction, decode_vector
+
+MEMORY = ":memory:"
+
+# One card: what a recall shows of a fact, with names instead of ids.
+_CARD = (
+    "SELECT f.id, f.text, e.name, f.tags, f.metadata, f.key, n.path, f.recorded_at, f.valid_from, "
+    "f.valid_to, f.expires_at, f.revises, f.forgotten_at FROM facts f "
+    "JOIN namespaces n ON n.id = f.namespace LEFT JOIN entities e ON e.id = f.entity WHERE f.id "
+)
+_EDGE = (
+    "SELECT g.id, s.name, r.name, d.name, g.provenance, g.properties, n.path, g.recorded_at, "
+    "g.valid_from, g.valid_to, g.closed_at FROM edges g JOIN entities s ON s.id = g.src "
+    "JOIN entities d ON d.id = g.dst JOIN relations r ON r.id = g.relation "
+    "JOIN namespaces n ON n.id = g.namespace "
+)
+_CHANGED = "SELECT * FROM {} WHERE change > ? ORDER BY {}"
+_CHANGED_VECTORS = (
+    "SELECT v.fact, v.data FROM vectors v JOIN facts f ON f.id = v.fact "
+    "WHERE f.change > ? ORDER BY v.fact"
+)
+_BATCH = 500  # values of one IN list; SQLite's oldest limit is 999
+
+
+Row = TypeVar("Row")
+
+
+class Names(NamedTuple):
+    """Everything that has a name."""
+
+    namespaces: list[NamespaceRow]
+    entities: list[EntityRow]
+    aliases: list[AliasRow]
+    relations: list[RelationRow]
+
+
+class SqliteStore:
+    """The file. One connection writes, another reads committed rows only.
+
+    Args:
+        path: A file, made when missing, or `":memory:"`.
+        read_only: Never write, not even to create the file.
+        durability: `"full"` waits for the disk at every commit.
+        busy_timeout: Seconds to wait for another writer.
+    """
+
+    def __init__(
+        self, path: str | Path, *, read_only: bool, durability: str, busy_timeout: float
+    ) -> None:
+        self.path = None if str(path) == MEMORY else Path(path).absolute()
+        self.read_only = read_only
+        self._busy_timeout = busy_timeout
+        self._write_lock = RLock()
+        with self._translated():
+            self._writer = self._connect()
+            self._configure(self._writer, durability)
+            # A database in memory belongs to its connection, so it has only the one.
+            self._reader = self._connect() if self.path else self._writer
+            self._read_lock = RLock() if self.path else self._write_lock
+
+    def _connect(self) -> sqlite3.Connection:
+        options: dict[str, Any] = {
+            "timeout": self._busy_timeout,
+            "isolation_level": None,
+            "check_same_thread": False,
+            "cached_statements": 256,
+        }
+        if self.path is None:
+            return sqlite3.connect(MEMORY, **options)
+        if self.read_only:
+            if not self.path.exists():
+                raise StorageError(f"{self.path} does not exist; open it for writing to create it")
+            return sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, **options)
+        if not self.path.parent.is_dir():
+            raise StorageError(f"the folder {self.path.parent} does not exist; create it first")
+        return sqlite3.connect(self.path, **options)
+
+    def _configure(self, connection: sqlite3.Connection, durability: str) -> None:
+        if not self.read_only:
+            connection.execute(f"PRAGMA synchronous = {durability}")
+        try:
+            prepare(connection, read_only=self.read_only)
+        except BaseException:
+            connection.close()
+            raise
+        if not self.read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+
+    def close(self) -> None:
+        """Close both connections; the last one out folds the WAL into the file."""
+        with self._write_lock, self._read_lock:
+            self._reader.close()
+            self._writer.close()
+
+    # -- writing
+
+    @contextmanager
+    def write(
+        self,
+        clock: Clock,
+        first_facts: Callable[[str], Iterable[int]],
+        on_begin: Callable[[int], None],
+        on_commit: Callable[[Changes, FileState], None],
+    ) -> Iterator[Transaction]:
+        """One transaction: committed when the block ends, undone when it raises.
+
+        Args:
+            clock: Tells the record time, read once the file is ours.
+            first_facts: The first facts in which a string is a token or a tag.
+            on_begin: Called with the file's change number before anything is written.
+            on_commit: Called with the touched rows and the counters once they are on disk;
+                not called when nothing was touched.
+
+        Raises:
+            ReadOnlyError: The store was opened with `read_only=True`.
+            BusyError: Another writer held the file for longer than the timeout.
+        """
+        if self.read_only:
+            raise ReadOnlyError("the memory was opened with read_only=True; open it for writing")
+        with self._write_lock, self._translated():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                state = self._state(self._writer)
+                on_begin(state.change)
+                transaction = Transaction(self._writer, state, clock(), first_facts)
+                yield transaction
+                wrote = transaction.finish()
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+            if wrote:
+                on_commit(transaction.changes, transaction.state)
+
+    def claim_checkpoint(self, token: str) -> None:
+        """Record which index checkpoint belongs to this file from now on."""
+        with self._write_lock, self._translated():
+            self._writer.execute("UPDATE state SET checkpoint = ?", (token,))
+
+    # -- reading
+
+    def version(self) -> int:
+        """Return a number that changes whenever another connection has committed."""
+        # On the path of every recall, hence without the context managers below.
+        with self._read_lock:
+            try:
+                version: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
+            except sqlite3.OperationalError as error:
+                raise self._explained(error) from error
+        return version
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Have the reading connection alone; it may be entered again inside."""
+        with self._read_lock, self._translated():
+            yield
+
+    def state(self) -> FileState:
+        """Return the committed counters."""
+        with self.reading():
+            return self._state(self._reader)
+
+    @contextmanager
+    def changes_since(self, change: int) -> Iterator[Changes]:
+        """Give every row touched after a change number, as one consistent set."""
+        with self._snapshot() as sql:
+            changes = Changes(self._state(sql).change)
+            if changes.change != change:
+                after = (change,)
+
+                def rows(kind: Callable[..., Row], query: str) -> Iterator[Row]:
+                    return (kind(*row) for row in sql.execute(query, after))
+
+                changes.namespaces = self._namespaces(sql)
+                changes.entities = rows(EntityRow, _CHANGED.format("entities", "id"))
+                changes.aliases = rows(AliasRow, _CHANGED.format("aliases", "key"))
+                changes.relations = rows(RelationRow, _CHANGED.format("relations", "id"))
+                changes.facts = rows(FactRow, _CHANGED.format("facts", "id"))
+                changes.edges = rows(EdgeRow, _CHANGED.format("edges", "id"))
+                changes.vectors = rows(_decoded, _CHANGED_VECTORS)
+                changes.purged = rows(int, "SELECT fact FROM purges WHERE change > ?")
+            yield changes
+
+    def names(self) -> Names:
+        """Return every namespace, entity, alias and relation."""
+        with self._snapshot() as sql:
+            return Names(
+                self._namespaces(sql),
+                [EntityRow(*row) for row in sql.execute("SELECT * FROM entities ORDER BY id")],
+                [AliasRow(*row) for row in sql.execute("SELECT * FROM aliases ORDER BY key")],
+                [RelationRow(*row) for row in sql.execute("SELECT * FROM relations ORDER BY id")],
+            )
+
+    def cards(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Return the cards of facts, in no particular order; unknown ids are left out."""
+        return self._by_ids(_CARD + "IN", ids)
+
+    def facts(self, ids: Sequence[int]) -> list[FactRow]:
+        """Return the rows of facts, in no particular order; unknown ids are left out."""
+        return [FactRow(*row) for row in self._by_ids("SELECT * FROM facts WHERE id IN", ids)]
+
+    def metadata(self) -> Iterator[tuple[int, str]]:
+        """Yield the id and metadata of every fact that has some."""
+        with self.reading():
+            rows = self._reader.execute(
+                "SELECT id, metadata FROM facts WHERE metadata IS NOT NULL"
+            ).fetchall()
+        yield from rows
+
+    def chain(self, fact: int) -> list[int]:
+        """Return the ids of a fact's revision chain, oldest first."""
+        with self._snapshot() as sql:
+            backwards = [fact]
+            while (
+                row := _one(sql, "SELECT revises FROM facts WHERE id = ?", backwards[-1])
+            ) and row[0] is not None:
+                backwards.append(row[0])
+            chain = backwards[::-1]
+            while row := _one(sql, "SELECT id FROM facts WHERE revises = ?", chain[-1]):
+                chain.append(row[0])
+        return chain
+
+    def by_key(self, key: str) -> list[int]:
+        """Return the ids of all facts written under a key, in every namespace."""
+        with self.reading():
+            rows = self._reader.execute("SELECT id FROM facts WHERE key = ?", (key,)).fetchall()
+        return [fact for (fact,) in rows]
+
+    def edges(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Return edge versions with names instead of ids, by id."""
+        return self._by_ids(_EDGE + "WHERE g.id IN", ids)
+
+    def edges_of(self, entities: Sequence[int] | None) -> list[tuple[Any, ...]]:
+        """Return every version of the edges that touch some entities, or of all, by id."""
+        if entities is None:
+            with self.reading():
+                return self._reader.execute(_EDGE + "ORDER BY g.id").fetchall()
+        found: dict[int, tuple[Any, ...]] = {}
+        for column in ("src", "dst"):
+            for row in self._by_ids(_EDGE + f"WHERE g.{column} IN", entities):
+                found[row[0]] = row
+        return [found[edge] for edge in sorted(found)]
+
+    def pending(self) -> list[FactRow]:
+        """Return the facts whose vector is still to be made."""
+        with self.reading():
+            return [
+                FactRow(*row)
+                for row in self._reader.execute(
+                    "SELECT * FROM facts WHERE vector = 2 AND forgotten_at IS NULL ORDER BY id"
+                )
+            ]
+
+    def purgeable(self, now: int) -> list[FactRow]:
+        """Return the facts that are forgotten, or expired at an instant."""
+        with self.reading():
+            return [
+                FactRow(*row)
+                for row in self._reader.execute(
+                    "SELECT * FROM facts WHERE forgotten_at IS NOT NULL "
+                    "UNION SELECT * FROM facts WHERE expires_at IS NOT NULL AND expires_at <= ? "
+                    "ORDER BY id",
+                    (now,),
+                )
+            ]
+
+    def vectors(self, facts: Sequence[int]) -> dict[int, Vector]:
+        """Return the vectors of facts, by id."""
+        rows = self._by_ids("SELECT fact, data FROM vectors WHERE fact IN", facts)
+        return dict(_decoded(*row) for row in rows)
+
+    def entity_names(self, entities: Sequence[int]) -> list[str]:
+        """Return the display names of entities, in the order given."""
+        names = dict(self._by_ids("SELECT id, name FROM entities WHERE id IN", entities))
+        return [names[entity] for entity in entities if entity in names]
+
+    def counts(self) -> dict[str, int]:
+        """Return counters that only the file knows."""
+        with self._snapshot() as sql:
+            return {
+                name: int(sql.execute(query).fetchone()[0])
+                for name, query in {
+                    "current": "SELECT count(*) FROM facts "
+                    "WHERE valid_to IS NULL AND forgotten_at IS NULL",
+                    "entities": "SELECT count(*) FROM entities",
+                    "edge_versions": "SELECT count(*) FROM edges",
+                    "pending": "SELECT count(*) FROM facts "
+                    "WHERE vector = 2 AND forgotten_at IS NULL",
+                    "bytes": "SELECT page_count * page_size "
+                    "FROM pragma_page_count(), pragma_page_size()",
+                }.items()
+            }
+
+    def problems(self) -> list[str]:
+        """Check the file and the rules its rows keep; returns what is wrong."""
+        found = []
+        with self._snapshot() as sql:
+            found += [
+                f"SQLite: {line}"
+                for (line,) in sql.execute("PRAGMA integrity_check")
+                if line != "ok"
+            ]
+            found += [
+                f"row {row} of {table} names a missing row of {parent}"
+                for table, row, parent, _ in sql.execute("PRAGMA foreign_key_check")
+            ]
+            for query, problem in _RULES:
+                found += [problem.format(*row) for row in sql.execute(query)]
+        return found
+
+    # -- helpers
+
+    def _by_ids(self, query: str, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        with self.reading():
+            for start in range(0, len(ids), _BATCH):
+                batch = ids[start : start + _BATCH]
+                marks = ",".join("?" * len(batch))
+                rows += self._reader.execute(f"{query} ({marks})", batch).fetchall()
+        return rows
+
+    @staticmethod
+    def _namespaces(sql: sqlite3.Connection) -> list[NamespaceRow]:
+        return [NamespaceRow(*row) for row in sql.execute("SELECT * FROM namespaces ORDER BY id")]
+
+    @staticmethod
+    def _state(sql: sqlite3.Connection) -> FileState:
+        row = sql.execute(
+            "SELECT uuid, change, next_fact, next_entity, next_edge, dim, space, checkpoint "
+            "FROM state"
+        ).fetchone()
+        return FileState(*row)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads that see the same commit."""
+        with self.reading():
+            if self._reader.in_transaction:  # in memory, inside our own write
+                yield self._reader
+                return
+            self._reader.execute("BEGIN")
+            try:
+                yield self._reader
+            finally:
+                self._reader.execute("COMMIT")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn SQLite's errors into ours."""
+        try:
+            yield
+        except PlugmemError:
+            raise
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise self._explained(error) from error
+        except OverflowError as error:
+            raise InvalidInputError(f"a number is beyond 64 bits: {error}") from error
+
+    def _explained(self, error: sqlite3.DatabaseError) -> PlugmemError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return BusyError(
+                f"another writer held {self.path} for over {self._busy_timeout} s; "
+                "try again, or raise busy_timeout"
+            )
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return CorruptError(f"{self.path} is damaged or is not a memory: {error}")
+        return StorageError(f"{self.path}: {error}")
+
+
+_RULES = (
+    (
+        "SELECT id, revises FROM facts f WHERE revises IS NOT NULL AND EXISTS "
+        "(SELECT 1 FROM facts o WHERE o.id = f.revises AND o.closed_at IS NULL "
+        "AND o.forgotten_at IS NULL)",
+        "fact {0} revises fact {1}, which is still open",
+    ),
+    (
+        "SELECT id FROM facts WHERE revises >= id",
+        "fact {0} revises a later fact",
+    ),
+    (
+        "SELECT f.id FROM facts f JOIN entities e ON e.id = f.entity "
+        "WHERE e.namespace != f.namespace",
+        "fact {0} and its entity live in different namespaces",
+    ),
+    (
+        "SELECT g.id FROM edges g JOIN entities s ON s.id = g.src JOIN entities d ON d.id = g.dst "
+        "WHERE s.namespace != g.namespace OR d.namespace != g.namespace",
+        "edge {0} leaves its namespace",
+    ),
+    (
+        "SELECT id FROM facts, state WHERE id >= next_fact",
+        "fact {0} has an id that was never given",
+    ),
+    (
+        f"SELECT id FROM facts WHERE vector = {STORED} AND id NOT IN (SELECT fact FROM vectors)",
+        "the vector of fact {0} is missing",
+    ),
+    (
+        "SELECT fact FROM vectors, state WHERE length(data) != 4 * dim",
+        "the vector of fact {0} has another dimension",
+    ),
+    (
+        f"SELECT id FROM facts WHERE vector NOT IN (0, {STORED}, {PENDING})",
+        "fact {0} has an unknown vector state",
+    ),
+)
+
+
+def _decoded(fact: int, data: bytes) -> tuple[int, Vector]:
+    return fact, decode_vector(data)
+
+
+def _one(sql: sqlite3.Connection, query: str, value: object) -> tuple[Any, ...] | None:
+    row: tuple[Any, ...] | None = sql.execute(query, (value,)).fetchone()
+    return row

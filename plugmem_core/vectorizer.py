@@ -1,0 +1,108 @@
+"""Vectors for texts: the embedder's answers, checked, and what happens when it fails."""
+
+import logging
+from collections.abc import Sequence
+
+from plugmem_core.embed import Embedder
+from plugmem_core.errors import EmbedderError, InvalidInputError, VectorSpaceError, WrongTypeError
+from plugmem_core.inputs import VectorLike, check_vector
+from plugmem_core.store import FileState, Vector
+
+logger = logging.getLogger(__name__)
+
+
+class Vectorizer:
+    """An embedder in the service of one file.
+
+    Args:
+        embedder: What makes vectors; `None` leaves that to the caller.
+        dim: The dimension the caller announced; 0 when none was.
+    """
+
+    def __init__(self, embedder: Embedder | None, dim: int) -> None:
+        self.embedder = embedder
+        self.dim = embedder.dim if embedder else dim
+        if embedder and dim and dim != embedder.dim:
+            raise VectorSpaceError(
+                f"dim is {dim}, the embedder makes {embedder.dim}; leave dim out"
+            )
+
+    @property
+    def space(self) -> str | None:
+        """The model vectors written through this handle belong to."""
+        return self.embedder.space_id if self.embedder else None
+
+    def expected_dim(self, state: FileState) -> int:
+        """Return the dimension of the file's vectors, or the announced one before the first.
+
+        Raises:
+            VectorSpaceError: The two differ.
+        """
+        if state.dim and self.dim and state.dim != self.dim:
+            raise VectorSpaceError(
+                f"the vectors of this memory have {state.dim} components, this handle was opened "
+                f"for {self.dim}; use the embedder they were made with, or a new file"
+            )
+        return state.dim or self.dim
+
+    def check_space(self, state: FileState) -> None:
+        """Refuse to mix vectors of different models.
+
+        Raises:
+            VectorSpaceError: The file's vectors are of another dimension or model.
+        """
+        self.expected_dim(state)
+        if self.embedder and state.dim and state.space != self.space:
+            made_by = f"{state.space!r}" if state.space else "a caller, without an embedder"
+            raise VectorSpaceError(
+                f"the vectors of this memory were made by {made_by}, the embedder is {self.space!r}; "
+                "use the embedder they were made with, or a new file"
+            )
+
+    def documents(self, texts: list[str], state: FileState) -> list[Vector | None] | None:
+        """Return one vector a text, `None` for a text without direction.
+
+        Returns:
+            `None` for all of them when the embedder failed: they stay pending.
+        """
+        assert self.embedder is not None  # noqa: S101 - callers look first
+        self.check_space(state)
+        try:
+            answer = self.embedder.embed_documents(texts)
+        except Exception:  # noqa: BLE001 - whatever a provider raises, the text is kept
+            logger.warning("the embedder failed; %d vectors are pending", len(texts), exc_info=True)
+            return None
+        return self.checked(answer, len(texts))
+
+    def checked(self, answer: Sequence[VectorLike], count: int) -> list[Vector | None]:
+        """Check an embedder's answer.
+
+        Raises:
+            EmbedderError: It has not one usable vector a text.
+        """
+        if len(answer) != count:
+            raise EmbedderError(f"the embedder returned {len(answer)} vectors for {count} texts")
+        return [self._checked_one(vector) for vector in answer]
+
+    def query(self, text: str, state: FileState) -> tuple[Vector | None, str | None]:
+        """Return a question's vector, or `None` and why there is none."""
+        if self.embedder is None or not state.dim:
+            return None, None
+        try:
+            self.check_space(state)
+            return self._checked_one(self.embedder.embed_query(text)), None
+        except Exception as error:  # noqa: BLE001 - the other sources still answer
+            logger.warning("no vector for the question: %s", error)
+            return None, f"vector search was left out: {error}"
+
+    def _checked_one(self, vector: VectorLike) -> Vector | None:
+        try:
+            return check_vector(vector, "the embedder's vector", self.dim)
+        except (InvalidInputError, VectorSpaceError, WrongTypeError) as error:
+            if _is_zero(vector):
+                return None
+            raise EmbedderError(str(error)) from error
+
+
+def _is_zero(vector: VectorLike) -> bool:
+    return all(component == 0 for component in vector)

@@ -1,0 +1,106 @@
+"""What all families of verbs share."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable, Coroutine, Iterable
+from functools import wraps
+from hashlib import blake2b
+from typing import Any, ParamSpec, TypeVar
+
+from plugmem_core.clock import MAX_MS
+from plugmem_core.engine import Engine
+from plugmem_core.errors import InvalidInputError, NotFoundError, StaleCursorError
+from plugmem_core.kernels import OPEN, Scope
+from plugmem_core.model import Namespace
+from plugmem_core.store import FactRow, Transaction
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def twin(verb: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Return the async twin of a verb: the same in a worker thread, off the event loop."""
+
+    @wraps(verb)
+    async def asynchronous(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(verb, *args, **kwargs)
+
+    asynchronous.__name__ = f"a{verb.__name__}"
+    asynchronous.__qualname__ = verb.__qualname__.replace(verb.__name__, asynchronous.__name__)
+    asynchronous.__doc__ = f"`{verb.__name__}` in a worker thread; the event loop runs on."
+    return asynchronous
+
+
+class Verbs:
+    """A family of verbs over one engine."""
+
+    _engine: Engine
+
+    def _ready(self) -> Engine:
+        """Return the engine, in step with truth."""
+        engine = self._engine
+        engine.check_open()
+        engine.sync()
+        return engine
+
+    def _visible(self, namespace: Namespace, *, current: bool = False) -> Scope:
+        """Return the scope of what a namespace may see at all, or of its current facts."""
+        # Every instant of validity: listings show what is planned, too.
+        scope = Scope(MAX_MS, OPEN, self._engine.clock(), not current, False)
+        mask = self._engine.index.spaces.mask(namespace)
+        if mask is not None:
+            scope.restrict_namespaces(mask)
+        return scope
+
+    def _visible_row(self, transaction: Transaction, fact: int, namespace: Namespace) -> FactRow:
+        """Return the row of a fact that a write names.
+
+        Raises:
+            NotFoundError: It does not exist here, is forgotten, or has expired.
+        """
+        row = transaction.fact(fact)
+        scope = self._visible(namespace)
+        if not self._engine.index.facts.admits(scope, fact):
+            raise NotFoundError(f"fact {fact} does not exist")
+        return row
+
+
+def encode_cursor(listing: object, after: object) -> str:
+    """Return an opaque page cursor: where a listing goes on, and which listing it is."""
+    data = json.dumps([_fingerprint(listing), after]).encode()
+    return base64.urlsafe_b64encode(data).decode()
+
+
+def decode_cursor(listing: object, cursor: str) -> Any:
+    """Return where a listing goes on.
+
+    Raises:
+        InvalidInputError: The text is no cursor.
+        StaleCursorError: It belongs to a listing with other arguments.
+    """
+    try:
+        fingerprint, after = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, AttributeError, TypeError):
+        raise InvalidInputError(
+            f"cursor is {cursor!r}; pass the next_cursor of the page before, unchanged"
+        ) from None
+    if fingerprint != _fingerprint(listing):
+        raise StaleCursorError(
+            "the cursor belongs to a listing with other arguments; repeat those, or start anew"
+        )
+    return after
+
+
+def first_page(items: Iterable[R], limit: int) -> tuple[list[R], bool]:
+    """Return at most `limit` items, and whether there were more."""
+    page = []
+    for item in items:
+        if len(page) == limit:
+            return page, True
+        page.append(item)
+    return page, False
+
+
+def _fingerprint(listing: object) -> str:
+    return blake2b(repr(listing).encode(), digest_size=8).hexdigest()

@@ -1,0 +1,150 @@
+"""Looking after a memory."""
+
+import numpy as np
+
+from plugmem_core.model import MaintainReport, Namespace, Stats, VerifyReport
+from plugmem_core.store import Vector
+from plugmem_core.verbs.base import Verbs, twin
+from plugmem_core.verify import differences
+
+EMBED_BATCH = 128
+
+
+class CareVerbs(Verbs):
+    """Verbs that count, check, rebuild and tidy."""
+
+    def stats(self) -> Stats:
+        """Return counters of the whole file.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember("one fact", entity="somebody")
+        >>> memory.stats().facts, memory.stats().entities
+        (1, 1)
+        """
+        engine = self._ready()
+        counts = engine.store.counts()
+        root: Namespace = ()
+        with engine.gate:
+            index = engine.index
+            current = self._visible(root, current=True)
+            return Stats(
+                facts=index.facts.stored(),
+                forgotten=index.facts.forgotten(),
+                edges=index.graph.open(),
+                tags=len(index.tags.counts("", index.facts, current)),
+                terms=index.lexical.postings.terms(),
+                vectors=len(index.vectors.pool) if index.vectors else 0,
+                vectors_in_graph=index.vectors.covered if index.vectors else 0,
+                **counts,
+            )
+
+    def verify(self) -> VerifyReport:
+        """Check the file, the rules its rows keep, and the index against it.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember("one fact")
+        >>> memory.verify().ok
+        True
+        """
+        engine = self._ready()
+        problems = engine.store.problems()
+        truth = engine.fresh_index()
+        with engine.gate.alone:
+            if truth.change == engine.index.change:
+                problems += differences(truth, engine.index)
+        return VerifyReport(tuple(problems))
+
+    def rebuild(self) -> None:
+        """Make the index anew from the file, whatever state it is in.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember("one fact")
+        >>> memory.rebuild()
+        >>> len(memory.recall("fact").facts)
+        1
+        """
+        self._ready().rebuild()
+
+    def checkpoint(self) -> None:
+        """Save the index beside the file, so that the next opening is fast.
+
+        Closing does the same. A read-only handle cannot; a memory without a file has
+        no need to.
+
+        Raises:
+            ReadOnlyError: The memory was opened with `read_only=True`.
+            StorageError: It could not be written; the file itself is not touched.
+
+        >>> from plugmem_core import Memory
+        >>> Memory.open(":memory:").checkpoint()
+        """
+        self._ready().checkpoint()
+
+    def maintain(self) -> MaintainReport:
+        """Do the work that writes leave for later.
+
+        Removes the rows of forgotten and expired facts, makes vectors that are
+        pending, and builds the vector graph once there are `flat_to_hnsw` vectors.
+        Nothing else ever does; calling it often costs little.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.forget(memory.remember("the old alarm code is 4711").id)
+        >>> memory.maintain().purged
+        1
+        """
+        engine = self._ready()
+        with engine.writing() as transaction:
+            purged = transaction.purge(engine.store.purgeable(engine.clock()))
+        embedded = self._make_pending_vectors()
+        covered = self._build_vector_graph()
+        return MaintainReport(purged=purged, vectors_in_graph=covered, embedded=embedded)
+
+    astats = twin(stats)
+    averify = twin(verify)
+    arebuild = twin(rebuild)
+    acheckpoint = twin(checkpoint)
+    amaintain = twin(maintain)
+
+    def _make_pending_vectors(self) -> int:
+        engine = self._engine
+        if engine.vectorizer.embedder is None:
+            return 0
+        embedded = 0
+        pending = engine.store.pending()
+        for start in range(0, len(pending), EMBED_BATCH):
+            batch = pending[start : start + EMBED_BATCH]
+            vectors = engine.vectorizer.documents([row.text for row in batch], engine.state)
+            if vectors is None:
+                break
+            with engine.writing() as transaction:
+                if not transaction.state.dim:
+                    transaction.claim_space(engine.vectorizer.dim, engine.vectorizer.space)
+                engine.vectorizer.check_space(transaction.state)
+                for row, vector in zip(batch, vectors, strict=True):
+                    embedded += transaction.complete_vector(row.id, vector)
+        return embedded
+
+    def _build_vector_graph(self) -> int:
+        engine = self._engine
+        with engine.gate:
+            vectors = engine.index.vectors
+            if vectors is None:
+                return 0
+            ids = list(vectors.pool.facts())
+            due = len(ids) >= engine.config.flat_to_hnsw and vectors.covered < len(ids)
+        if not due:
+            return vectors.covered
+        graph = vectors.make_graph(ids, _stack(engine.store.vectors(ids), ids))
+        with engine.gate.alone:
+            # Vectors that came meanwhile are behind these in the pool, and are scanned.
+            if engine.index.vectors is vectors and vectors.pool.facts()[: len(ids)] == ids:
+                vectors.attach(graph, len(ids))
+        return vectors.covered
+
+
+def _stack(vectors: dict[int, Vector], ids: list[int]) -> Vector:
+    return np.stack([vectors[fact] for fact in ids])

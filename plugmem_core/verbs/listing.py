@@ -1,0 +1,123 @@
+"""Listing facts without a question."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from plugmem_core.clock import Instant
+from plugmem_core.inputs import check_count, check_key
+from plugmem_core.kernels import NO_ID, IdSet
+from plugmem_core.model import FactPage, Namespace
+from plugmem_core.recall import Query, build_scope, make_query, passing_facts
+from plugmem_core.verbs.base import Verbs, decode_cursor, encode_cursor, twin
+
+MAX_PAGE = 1_000
+
+
+class ListingVerbs(Verbs):
+    """The verb that lists facts."""
+
+    def list_facts(
+        self,
+        *,
+        tags: Iterable[str] = (),
+        any_tags: Iterable[str] = (),
+        not_tags: Iterable[str] = (),
+        entity: str | None = None,
+        key: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        as_of: Instant | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+        range: tuple[Instant, Instant] | None = None,  # noqa: A002 - as in recall
+        closed: bool = False,
+        namespace: Namespace = (),
+        limit: int = 64,
+        cursor: str | None = None,
+    ) -> FactPage:
+        """Return facts by ascending id, a page at a time.
+
+        A page goes on after the last id of the page before, so facts stored or
+        forgotten meanwhile neither repeat nor hide others.
+
+        Args:
+            tags: Only facts with all of these tags.
+            any_tags: Only facts with one of these at least.
+            not_tags: Only facts with none of these.
+            entity: Only facts about this entity; unknown gives none.
+            key: Only facts written under this key.
+            where: A filter over metadata; see `plugmem_core.filters`.
+            as_of: The instant to look from, moving both clocks.
+            valid_at: The instant at which facts must have been true.
+            known_at: The instant by which they must have been recorded.
+            range: `(from, to)` over record time, half-open.
+            closed: Whether superseded facts are listed too.
+            namespace: The scope: itself and what lies below it.
+            limit: Most facts of the page, 1,000 at most.
+            cursor: `next_cursor` of the page before.
+
+        Raises:
+            InvalidInputError: An argument breaks its rule.
+            StaleCursorError: The cursor belongs to other arguments.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember_many({"text": f"note {i}", "tags": ["n"]} for i in range(3))
+        >>> page = memory.list_facts(tags=["n"], limit=2)
+        >>> [fact.text for fact in page.facts], page.next_cursor is not None
+        (['note 0', 'note 1'], True)
+        """
+        query = make_query(
+            tags=tags,
+            any_tags=any_tags,
+            not_tags=not_tags,
+            entities=() if entity is None else (entity,),
+            where=where,
+            as_of=as_of,
+            valid_at=valid_at,
+            known_at=known_at,
+            range=range,
+            closed=closed,
+            namespace=namespace,
+        )
+        wanted_key = check_key(key)
+        size = check_count(limit, "limit", most=MAX_PAGE)
+        # The filter as given: its parsed form has no stable text.
+        listing = (query.tags, query.any_tags, query.not_tags, query.entities, wanted_key, where)
+        listing += (query.as_of, query.valid_at, query.known_at, query.range, closed, namespace)
+        after = -1 if cursor is None else decode_cursor(listing, cursor)
+        engine = self._ready()
+        keyed = None if wanted_key is None else engine.store.by_key(wanted_key)
+        passing = engine.passing(query.where)
+        with engine.gate:
+            ids = self._page(query, passing, keyed, after, size + 1)
+        facts = engine.facts(ids[:size])
+        more = len(ids) > size
+        return FactPage(tuple(facts), encode_cursor(listing, ids[size - 1]) if more else None)
+
+    alist_facts = twin(list_facts)
+
+    def _page(
+        self, query: Query, passing: IdSet | None, keyed: list[int] | None, after: int, size: int
+    ) -> list[int]:
+        index = self._engine.index
+        passing = passing_facts(index, query, passing)
+        scope = build_scope(index, query, self._engine.clock(), passing)
+        chosen: list[list[int]] = []
+        if keyed is not None:
+            chosen.append(keyed)
+        if query.entities:
+            mask = index.spaces.mask(query.namespace)
+            entities = index.names.resolve(query.entities[0][1], mask)
+            chosen.append([fact for entity in entities for fact in index.entities.list(entity)])
+        if query.range is not None:
+            inside = index.facts.newest(scope, *query.range, NO_ID)
+            chosen.append([fact for fact, _ in inside.items()])
+        for facts in chosen:
+            allowed = IdSet(len(index.facts))
+            for fact in facts:
+                allowed.add(fact)
+            passing = allowed if passing is None else passing
+            passing.intersect(allowed)
+        if passing is not None:
+            scope.restrict_facts(passing)
+        return index.facts.page(scope, after, size)

@@ -1,0 +1,208 @@
+"""Recall, and the explanation of what is missing from it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from plugmem_core.clock import Instant
+from plugmem_core.errors import NotFoundError
+from plugmem_core.inputs import VectorLike, check_id
+from plugmem_core.model import Namespace, RecalledFact
+from plugmem_core.recall import (
+    SOURCE_NAMES,
+    Absence,
+    Anchors,
+    Explanation,
+    Query,
+    Ranking,
+    RecallResult,
+    explain_absence,
+    explain_rows,
+    make_query,
+    rank,
+    require_question,
+)
+from plugmem_core.engine import Engine, make_fact
+from plugmem_core.verbs.base import Verbs, twin
+
+
+class RecallVerbs(Verbs):
+    """Verbs that answer questions."""
+
+    def recall(
+        self,
+        text: str | None = None,
+        *,
+        k: int = 8,
+        tags: Iterable[str] = (),
+        any_tags: Iterable[str] = (),
+        not_tags: Iterable[str] = (),
+        entities: Iterable[str] = (),
+        anchors: Anchors = "auto",
+        where: Mapping[str, Any] | None = None,
+        vector: VectorLike | None = None,
+        as_of: Instant | None = None,
+        valid_at: Instant | None = None,
+        known_at: Instant | None = None,
+        range: tuple[Instant, Instant] | None = None,  # noqa: A002 - the name users know
+        closed: bool = False,
+        token_budget: int | None = 512,
+        graph_depth: int | None = None,
+        namespace: Namespace = (),
+        ef: int | None = None,
+        min_score: float | None = None,
+        explain: bool = False,
+    ) -> RecallResult:
+        """Return the facts that answer a question, best first, and why.
+
+        Up to four sources rank facts: the words of `text`, its vector, the graph
+        around the anchors, and record time within `range`. Their rankings are fused,
+        recent facts are lifted, and the best are returned while `k` and the token
+        budget allow. Tags or a filter alone answer with the newest facts that match.
+
+        Args:
+            text: The question; any text, none of it is syntax.
+            k: Most facts to return.
+            tags: Only facts with all of these tags.
+            any_tags: Only facts with one of these at least.
+            not_tags: Only facts with none of these.
+            entities: Names to start the graph walk from; unknown ones are skipped.
+            anchors: `"auto"` adds the entities whose names the text mentions,
+                `"given"` keeps to those named.
+            where: A filter over metadata; see `plugmem_core.filters`.
+            vector: The question's embedding; by default the embedder makes it.
+            as_of: The instant to look from, moving both clocks: only what was
+                recorded and true by then, and the edges of that time.
+            valid_at: The instant at which facts must have been true.
+            known_at: The instant by which they must have been recorded; what was
+                learned later, an end of validity too, does not count.
+            range: `(from, to)` over record time, half-open: adds the newest in it.
+            closed: Whether superseded facts are returned too.
+            token_budget: Most tokens of the block, by the estimate of a quarter of
+                the bytes plus 8 a fact; `None` for no limit.
+            graph_depth: Hops from the anchors; by default `config.graph_depth`.
+            namespace: The scope: itself and what lies below it.
+            ef: Beam of the vector graph; by default `config.hnsw_ef_search`.
+            min_score: Leave out facts whose final score is lower.
+            explain: Whether to say where each score comes from.
+
+        Returns:
+            The facts, the edges met, whether candidates were left out, and the block.
+
+        Raises:
+            InvalidInputError: An argument breaks its rule, or nothing was asked.
+            VectorSpaceError: The vector has another dimension than the file's.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> old = memory.remember("the heater is set to nine degrees", valid_from="2024-01-10")
+        >>> _ = memory.revise(old.id, "the heater is set to twelve degrees", valid_from="2024-08-20")
+        >>> print(memory.recall("heater").rendered, end="")
+        ## memory
+        - [f1] the heater is set to twelve degrees (2024-08; active)
+        >>> [fact.text for fact in memory.recall("heater", valid_at="2024-03-01").facts]
+        ['the heater is set to nine degrees']
+        """
+        query = make_query(
+            text,
+            k=k,
+            tags=tags,
+            any_tags=any_tags,
+            not_tags=not_tags,
+            entities=entities,
+            anchors=anchors,
+            where=where,
+            vector=vector,
+            as_of=as_of,
+            valid_at=valid_at,
+            known_at=known_at,
+            range=range,
+            closed=closed,
+            token_budget=token_budget,
+            graph_depth=graph_depth,
+            namespace=namespace,
+            ef=ef,
+            min_score=min_score,
+            explain=explain,
+            dim=self._query_dim(vector),
+        )
+        require_question(query)
+        return self._answer(query)
+
+    def explain_absent(self, id: int, text: str | None = None, **arguments: Any) -> Absence:  # noqa: A002
+        """Say why a fact is not in the result of a recall.
+
+        Args:
+            id: The fact.
+            text: The question, as given to `recall`.
+            **arguments: The other arguments of that `recall`.
+
+        Returns:
+            The first test the fact failed, in the order of the stages, or `"present"`.
+
+        Raises:
+            NotFoundError: No such fact in the namespace.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> receipt = memory.remember("the barn is red", tags=["farm"])
+        >>> memory.explain_absent(receipt.id, "barn", tags=["city"]).reason
+        'not in scope'
+        """
+        fact = check_id(id)
+        query = make_query(text, dim=self._query_dim(arguments.get("vector")), **arguments)
+        require_question(query)
+        engine = self._ready()
+        rows = engine.store.facts([fact])
+        spaces = engine.index.spaces.mask(query.namespace)
+        if not rows or (spaces is not None and not spaces[rows[0].namespace]):
+            raise NotFoundError(f"fact {fact} does not exist")
+        ranking, now, _ = self._rank(engine, query)
+        passing = engine.passing(query.where)
+        with engine.gate:
+            return explain_absence(engine.index, query, rows[0], ranking, passing, now)
+
+    arecall = twin(recall)
+    aexplain_absent = twin(explain_absent)
+
+    def _query_dim(self, vector: object) -> int:
+        if vector is None:
+            return 0
+        engine = self._ready()
+        return engine.vectorizer.expected_dim(engine.state)
+
+    def _rank(self, engine: Engine, query: Query) -> tuple[Ranking, int, list[str]]:
+        notes: list[str] = []
+        vector = query.vector
+        if vector is None and query.text and engine.vectorizer.embedder is not None:
+            vector, problem = engine.vectorizer.query(query.text, engine.state)
+            notes = [problem] if problem else []
+        passing = engine.passing(query.where)
+        now = engine.clock()
+        with engine.gate:
+            return rank(engine.index, engine.config, query, vector, now, passing), now, notes
+
+    def _answer(self, query: Query) -> RecallResult:
+        engine = self._ready()
+        while True:
+            ranking, now, notes = self._rank(engine, query)
+            rows = ranking.selection.rows
+            cards = engine.cards([row[0] for row in rows])
+            if len(cards) == len(rows):
+                break
+            engine.sync()  # a fact was removed between ranking and reading; rank again
+        facts = tuple(
+            RecalledFact(*make_fact(cards[fact]), score, SOURCE_NAMES[sources])
+            for fact, score, sources, _ in rows
+        )
+        edges = engine.edges(ranking.edges) if ranking.edges else ()
+        explanation = None
+        if query.explain:
+            with engine.gate:
+                explained = explain_rows(engine.index, ranking, rows, engine.config, now)
+            explanation = Explanation(
+                explained,
+                tuple(engine.store.entity_names(ranking.anchors)),
+                ranking.candidates,
+                tuple(notes),
+            )
+        return RecallResult(facts, edges, ranking.selection.truncated, explanation)
