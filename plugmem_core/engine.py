@@ -245,7 +245,8 @@ def _card(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def make_fact(card: tuple[Any, ...]) -> Fact:
     """Return the fact of a card, with metadata of its own."""
-    return Fact(*card[:4], json.loads(card[4]) if card[4] else {}, *card[5:])
+    metadata = json.loads(card[4]) if card[4] else {}
+    return Fact._make((*card[:4], metadata, *card[5:]))
 
 
 def make_edge(row: tuple[Any, ...]) -> Edge:

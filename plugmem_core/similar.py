@@ -38,7 +38,7 @@ def find_similar(
         At most eight, best first, ties by the smaller id.
     """
     recent = index.entities.last(entity, LOOKED_AT, NO_ID if before is None else before)
-    scope = Scope(OPEN - 1, OPEN, now, False, False)
+    scope = Scope(OPEN - 1, OPEN, now, closed=False, unknown_closings=False)
     live = index.facts.admitted(scope, recent)
     if not live:
         return ()

@@ -55,8 +55,8 @@ class Vectorizer:
         if self.embedder and state.dim and state.space != self.space:
             made_by = f"{state.space!r}" if state.space else "a caller, without an embedder"
             raise VectorSpaceError(
-                f"the vectors of this memory were made by {made_by}, the embedder is {self.space!r}; "
-                "use the embedder they were made with, or a new file"
+                f"the vectors of this memory were made by {made_by}, "
+                f"the embedder is {self.space!r}; use the one they were made with, or a new file"
             )
 
     def documents(self, texts: list[str], state: FileState) -> list[Vector | None] | None:
@@ -69,7 +69,7 @@ class Vectorizer:
         self.check_space(state)
         try:
             answer = self.embedder.embed_documents(texts)
-        except Exception:  # noqa: BLE001 - whatever a provider raises, the text is kept
+        except Exception:
             logger.warning("the embedder failed; %d vectors are pending", len(texts), exc_info=True)
             return None
         return self.checked(answer, len(texts))

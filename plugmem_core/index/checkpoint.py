@@ -78,9 +78,12 @@ def load(
         return None
     path = checkpoint_path(database)
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            with memoryview(data) as view:
-                return _read(Index(config, store), view, state)
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            memoryview(data) as view,
+        ):
+            return _read(Index(config, store), view, state)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:

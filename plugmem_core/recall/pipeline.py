@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
-from plugmem_core.kernels import Fused, IdSet, Ranked, Scope
+from plugmem_core.kernels import Fused, IdSet, Ranked
+from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
 from plugmem_core.recall.explain import Evidence, FactExplanation
 from plugmem_core.recall.fusion import DAY_MS, fuse_ranks, weights
@@ -12,11 +13,10 @@ from plugmem_core.recall.query import Query
 from plugmem_core.recall.scope import build_scope, looks_back, passing_facts
 from plugmem_core.recall.selection import Row, Selection, select
 from plugmem_core.recall.sources import CANDIDATES, EMPTY, around, lexical, nearest, newest, walk
-from plugmem_core.model import SOURCES
 from plugmem_core.store import Vector
 from plugmem_core.text import tokenize
 
-NOTHING = Selection([], False, None)
+NOTHING = Selection([])
 
 
 @dataclass(slots=True)

@@ -91,11 +91,9 @@ def make_query(
     explain: bool = False,
     dim: int = 0,
 ) -> Query:
-    """Check the arguments of a recall.
+    """Check the arguments of a recall, as `Memory.recall` describes them.
 
-    Args:
-        dim: Dimension of the file's vectors, 0 when it has none yet. The other
-            arguments are those of `Memory.recall`.
+    `dim` is the dimension of the file's vectors, 0 when it has none yet.
 
     Raises:
         InvalidInputError: An argument breaks its rule.

@@ -12,8 +12,8 @@ class Selection(NamedTuple):
     """The facts chosen, and whether others were left."""
 
     rows: list[Row]
-    truncated: bool
-    over_budget: int | None  # the id of the fact the budget stopped at
+    truncated: bool = False
+    over_budget: int | None = None  # the id of the fact the budget stopped at
 
 
 def select(rows: list[Row], k: int, budget: int | None) -> Selection:
@@ -23,12 +23,12 @@ def select(rows: list[Row], k: int, budget: int | None) -> Selection:
     first fact that does not fit.
     """
     if budget is None:
-        return Selection(rows[:k], len(rows) > k, None)
+        return Selection(rows[:k], len(rows) > k)
     spent = 0
     for place, (fact, _, _, size) in enumerate(rows):
         if place == k:
-            return Selection(rows[:k], True, None)
+            return Selection(rows[:k], truncated=True)
         spent += size // 4 + FACT_OVERHEAD
         if spent > budget:
-            return Selection(rows[:place], True, fact)
-    return Selection(rows, False, None)
+            return Selection(rows[:place], truncated=True, over_budget=fact)
+    return Selection(rows)

@@ -164,7 +164,8 @@ def _refuse_unless_ours(connection: sqlite3.Connection) -> None:
         )
     if version > SCHEMA_VERSION:
         raise StorageError(
-            f"the file has schema version {version}, this package knows {SCHEMA_VERSION}; upgrade it"
+            f"the file has schema version {version}, this package knows {SCHEMA_VERSION}; "
+            "upgrade the package"
         )
 
 

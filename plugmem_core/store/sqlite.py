@@ -17,6 +17,7 @@ from plugmem_core.errors import (
     StorageError,
 )
 from plugmem_core.store.rows import (
+    NO_VECTOR,
     PENDING,
     STORED,
     AliasRow,
@@ -97,15 +98,15 @@ class SqliteStore:
             "check_same_thread": False,
             "cached_statements": 256,
         }
-        if self.path is None:
-            return sqlite3.connect(MEMORY, **options)
-        if self.read_only:
+        target = MEMORY if self.path is None else str(self.path)
+        if self.path is not None and self.read_only:
             if not self.path.exists():
                 raise StorageError(f"{self.path} does not exist; open it for writing to create it")
-            return sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, **options)
-        if not self.path.parent.is_dir():
+            target, options["uri"] = f"{self.path.as_uri()}?mode=ro", True
+        elif self.path is not None and not self.path.parent.is_dir():
             raise StorageError(f"the folder {self.path.parent} does not exist; create it first")
-        return sqlite3.connect(self.path, **options)
+        connection: sqlite3.Connection = sqlite3.connect(target, **options)
+        return connection
 
     def _configure(self, connection: sqlite3.Connection, durability: str) -> None:
         if not self.read_only:
@@ -405,9 +406,10 @@ class SqliteStore:
 
 _RULES = (
     (
-        "SELECT id, revises FROM facts f WHERE revises IS NOT NULL AND EXISTS "
-        "(SELECT 1 FROM facts o WHERE o.id = f.revises AND o.closed_at IS NULL "
-        "AND o.forgotten_at IS NULL)",
+        """
+        SELECT f.id, o.id FROM facts f JOIN facts o ON o.id = f.revises
+        WHERE o.closed_at IS NULL AND o.forgotten_at IS NULL
+        """,
         "fact {0} revises fact {1}, which is still open",
     ),
     (
@@ -415,13 +417,21 @@ _RULES = (
         "fact {0} revises a later fact",
     ),
     (
-        "SELECT f.id FROM facts f JOIN entities e ON e.id = f.entity "
-        "WHERE e.namespace != f.namespace",
+        "SELECT id FROM facts WHERE valid_to < valid_from",
+        "fact {0} ends before it begins",
+    ),
+    (
+        """
+        SELECT f.id FROM facts f JOIN entities e ON e.id = f.entity
+        WHERE e.namespace != f.namespace
+        """,
         "fact {0} and its entity live in different namespaces",
     ),
     (
-        "SELECT g.id FROM edges g JOIN entities s ON s.id = g.src JOIN entities d ON d.id = g.dst "
-        "WHERE s.namespace != g.namespace OR d.namespace != g.namespace",
+        """
+        SELECT g.id FROM edges g JOIN entities e ON e.id IN (g.src, g.dst)
+        WHERE e.namespace != g.namespace
+        """,
         "edge {0} leaves its namespace",
     ),
     (
@@ -437,10 +447,11 @@ _RULES = (
         "the vector of fact {0} has another dimension",
     ),
     (
-        f"SELECT id FROM facts WHERE vector NOT IN (0, {STORED}, {PENDING})",
+        f"SELECT id FROM facts WHERE vector NOT IN ({NO_VECTOR}, {STORED}, {PENDING})",
         "fact {0} has an unknown vector state",
     ),
 )
+"""Queries that return nothing in a sound file, and what a row they return means."""
 
 
 def _decoded(fact: int, data: bytes) -> tuple[int, Vector]:

@@ -299,12 +299,12 @@ class Transaction:
             self._update_fact(fact._replace(entity=into))
         for edge in self._select_edges("src = ?1 OR dst = ?1", (source,)):
             self._repoint(edge, source, into)
-        names = [(row.key, row.name)] + self._sql.execute(
+        aliases = self._sql.execute(
             "SELECT key, name FROM aliases WHERE entity = ?", (source,)
         ).fetchall()
         self._sql.execute("DELETE FROM aliases WHERE entity = ?", (source,))
         self._sql.execute("DELETE FROM entities WHERE id = ?", (source,))
-        for key, name in names:
+        for key, name in [(row.key, row.name), *aliases]:
             self._add_alias(AliasRow(row.namespace, key, name, into, self.state.change))
 
     # -- namespaces
@@ -372,11 +372,11 @@ class Transaction:
 
     def _select_facts(self, where: str, values: Sequence[object]) -> list[FactRow]:
         # `where` is one of the literals above, never a caller's text.
-        sql = f"SELECT * FROM facts WHERE {where} ORDER BY id"  # noqa: S608
+        sql = f"SELECT * FROM facts WHERE {where} ORDER BY id"
         return [FactRow(*row) for row in self._sql.execute(sql, values)]
 
     def _select_edges(self, where: str, values: Sequence[object]) -> list[EdgeRow]:
-        sql = f"SELECT * FROM edges WHERE {where} ORDER BY id"  # noqa: S608
+        sql = f"SELECT * FROM edges WHERE {where} ORDER BY id"
         return [EdgeRow(*row) for row in self._sql.execute(sql, values)]
 
     def _successor(self, fact: int) -> int:
@@ -424,8 +424,8 @@ class Transaction:
     ) -> FactRow:
         if fact.valid_from is not None and fact.valid_from < target.valid_from:
             raise InvalidInputError(
-                f"valid_from is {fact.valid_from}, before {target.valid_from}, when fact {target.id} "
-                "became true, which it supersedes; give a later instant, or forget that fact"
+                f"valid_from is {fact.valid_from}, before {target.valid_from}, when the superseded "
+                f"fact {target.id} became true; give a later instant, or forget that fact"
             )
         self._close(target, self._now if fact.valid_from is None else fact.valid_from)
         if fact.keep_vector and fact.vector is None and target.vector == STORED:

@@ -47,7 +47,8 @@ class Verbs:
     def _visible(self, namespace: Namespace, *, current: bool = False) -> Scope:
         """Return the scope of what a namespace may see at all, or of its current facts."""
         # Every instant of validity: listings show what is planned, too.
-        scope = Scope(MAX_MS, OPEN, self._engine.clock(), not current, False)
+        now = self._engine.clock()
+        scope = Scope(MAX_MS, OPEN, now, closed=not current, unknown_closings=False)
         mask = self._engine.index.spaces.mask(namespace)
         if mask is not None:
             scope.restrict_namespaces(mask)
@@ -94,7 +95,7 @@ def decode_cursor(listing: object, cursor: str) -> Any:
 
 def first_page(items: Iterable[R], limit: int) -> tuple[list[R], bool]:
     """Return at most `limit` items, and whether there were more."""
-    page = []
+    page: list[R] = []
     for item in items:
         if len(page) == limit:
             return page, True

@@ -215,7 +215,7 @@ class FactVerbs(Verbs):
         """
         fact_id = check_id(id)
         scope = check_namespace(namespace)
-        given = {
+        given: dict[str, Any] = {
             "text": text,
             "entity": entity,
             "tags": tags,

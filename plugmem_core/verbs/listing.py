@@ -82,8 +82,10 @@ class ListingVerbs(Verbs):
         wanted_key = check_key(key)
         size = check_count(limit, "limit", most=MAX_PAGE)
         # The filter as given: its parsed form has no stable text.
-        listing = (query.tags, query.any_tags, query.not_tags, query.entities, wanted_key, where)
-        listing += (query.as_of, query.valid_at, query.known_at, query.range, closed, namespace)
+        listing: tuple[object, ...] = (
+            *(query.tags, query.any_tags, query.not_tags, query.entities, wanted_key, where),
+            *(query.as_of, query.valid_at, query.known_at, query.range, closed, query.namespace),
+        )
         after = -1 if cursor is None else decode_cursor(listing, cursor)
         engine = self._ready()
         keyed = None if wanted_key is None else engine.store.by_key(wanted_key)

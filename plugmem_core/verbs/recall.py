@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from plugmem_core.clock import Instant
+from plugmem_core.engine import Engine, make_fact
 from plugmem_core.errors import NotFoundError
 from plugmem_core.inputs import VectorLike, check_id
 from plugmem_core.model import Namespace, RecalledFact
@@ -21,7 +22,6 @@ from plugmem_core.recall import (
     rank,
     require_question,
 )
-from plugmem_core.engine import Engine, make_fact
 from plugmem_core.verbs.base import Verbs, twin
 
 
@@ -94,13 +94,13 @@ class RecallVerbs(Verbs):
 
         >>> from plugmem_core import Memory
         >>> memory = Memory.open(":memory:")
-        >>> old = memory.remember("the heater is set to nine degrees", valid_from="2024-01-10")
-        >>> _ = memory.revise(old.id, "the heater is set to twelve degrees", valid_from="2024-08-20")
+        >>> old = memory.remember("the heater stands at nine degrees", valid_from="2024-01-10")
+        >>> _ = memory.revise(old.id, "the heater stands at twelve", valid_from="2024-08-20")
         >>> print(memory.recall("heater").rendered, end="")
         ## memory
-        - [f1] the heater is set to twelve degrees (2024-08; active)
+        - [f1] the heater stands at twelve (2024-08; active)
         >>> [fact.text for fact in memory.recall("heater", valid_at="2024-03-01").facts]
-        ['the heater is set to nine degrees']
+        ['the heater stands at nine degrees']
         """
         query = make_query(
             text,
