@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from plugmem_core.clock import Clock, system_clock
 from plugmem_core.config import MemoryConfig
@@ -96,9 +96,26 @@ class Memory(FactVerbs, ListingVerbs, RecallVerbs, GraphVerbs, TagVerbs, CareVer
         self._engine.close()
 
     @classmethod
-    async def aopen(cls, path: str | Path, **options: Any) -> Self:
+    async def aopen(
+        cls,
+        path: str | Path,
+        *,
+        config: MemoryConfig | None = None,
+        embedder: Embedder | None = None,
+        dim: int = 0,
+        read_only: bool = False,
+        clock: Clock = system_clock,
+    ) -> Self:
         """`open` in a worker thread; the event loop runs on."""
-        return await asyncio.to_thread(cls.open, path, **options)
+        return await asyncio.to_thread(
+            cls.open,
+            path,
+            config=config,
+            embedder=embedder,
+            dim=dim,
+            read_only=read_only,
+            clock=clock,
+        )
 
     aclose = twin(close)
 
