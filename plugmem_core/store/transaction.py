@@ -359,7 +359,14 @@ class Transaction:
             "namespace = ? AND key = ? AND valid_to IS NULL AND forgotten_at IS NULL",
             (namespace, fact.key),
         )
-        return rows[0] if rows else None
+        if not rows:
+            return None
+        (row,) = rows
+        if row.expires_at is not None and row.expires_at <= self._now:
+            # Gone for every reader already, so it is not revived; only its key is still taken.
+            self._close(row, row.expires_at)
+            return None
+        return row
 
     def _find_text(self, namespace: int, entity: int | None, fact: FactWrite) -> FactRow | None:
         rows = self._select_facts(
