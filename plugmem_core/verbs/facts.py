@@ -223,7 +223,9 @@ class FactVerbs(Verbs):
             "vector": vector,
             "ttl": ttl,
         }
-        given = {name: value for name, value in given.items() if value is not KEEP}
+        given = {name: _or_none(value) for name, value in given.items() if value is not KEEP}
+        if text is not KEEP:  # which cannot be cleared
+            given["text"] = text
         if not given and not links and valid_from is None:
             raise InvalidInputError(
                 f"nothing of fact {fact_id} was given to change; give a text, tags, metadata, …"
@@ -539,3 +541,8 @@ def _vector_state(row: FactRow) -> Literal["stored", "pending", "none"]:
     if row.vector == STORED:
         return "stored"
     return "pending" if row.vector == PENDING else "none"
+
+
+def _or_none(value: Any) -> Any:
+    """Return `None` for an empty value: both clear a field."""
+    return None if isinstance(value, Sequence | Mapping) and not value else value
