@@ -128,10 +128,7 @@ class Transaction:
     def revise(self, target: FactRow, fact: FactWrite) -> Written:
         """Supersede a current fact by the one given."""
         if target.valid_to is not None:
-            raise ClosedFactError(
-                f"fact {target.id} has been revised already; revise its successor "
-                f"{self._successor(target.id)} instead"
-            )
+            raise self._closed(target)
         entity = self._entity_of(fact, target.namespace)
         row = self._supersede(target, fact, target.namespace, entity)
         self._open_links(row, fact.links, entity, target.namespace)
@@ -386,11 +383,14 @@ class Transaction:
         sql = f"SELECT * FROM edges WHERE {where} ORDER BY id"
         return [EdgeRow(*row) for row in self._sql.execute(sql, values)]
 
-    def _successor(self, fact: int) -> int:
-        (successor,) = self._sql.execute(
-            "SELECT id FROM facts WHERE revises = ?", (fact,)
-        ).fetchone() or (None,)
-        return int(successor) if successor is not None else fact
+    def _closed(self, target: FactRow) -> ClosedFactError:
+        newest = target
+        while rows := self._select_facts("revises = ?", (newest.id,)):
+            (newest,) = rows
+        closed = f"fact {target.id} has been revised already"
+        if newest.is_current:
+            return ClosedFactError(f"{closed}; revise its successor {newest.id} instead")
+        return ClosedFactError(f"{closed}, and its successor is gone; remember it as a new fact")
 
     # -- writing rows
 
