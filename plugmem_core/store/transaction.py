@@ -163,12 +163,18 @@ class Transaction:
         return count
 
     def purge(self, rows: Iterable[FactRow]) -> int:
-        """Remove the rows and vectors of forgotten or expired facts; their ids stay burned."""
+        """Remove the rows and vectors of forgotten or expired facts; their ids stay burned.
+
+        Chains stay whole: what superseded a removed fact now supersedes its predecessor.
+        """
         ids = [row.id for row in rows]
         for fact in ids:
+            revises = self.fact(fact).revises
             self._sql.execute("DELETE FROM vectors WHERE fact = ?", (fact,))
             self._sql.execute("DELETE FROM facts WHERE id = ?", (fact,))
             self._sql.execute("INSERT INTO purges VALUES (?, ?)", (fact, self.state.change))
+            for successor in self._select_facts("revises = ?", (fact,)):
+                self._update_fact(successor._replace(revises=revises))
         self._purged.extend(ids)
         return len(ids)
 
@@ -467,12 +473,13 @@ class Transaction:
         row = row._replace(change=self.state.change)
         self._sql.execute(
             "UPDATE facts SET entity = ?, valid_to = ?, closed_at = ?, expires_at = ?, "
-            "forgotten_at = ?, vector = ?, change = ? WHERE id = ?",
+            "revises = ?, forgotten_at = ?, vector = ?, change = ? WHERE id = ?",
             (
                 row.entity,
                 row.valid_to,
                 row.closed_at,
                 row.expires_at,
+                row.revises,
                 row.forgotten_at,
                 row.vector,
                 row.change,
