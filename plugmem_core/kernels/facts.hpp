@@ -1,4 +1,4 @@
-// The columns of facts that recall reads, and the admission test over them.
+// What recall reads of facts, and the admission test over it.
 #pragma once
 
 #include <algorithm>
@@ -99,82 +99,85 @@ struct Ranked {
     }
 };
 
-// Keeps the best `limit` of the pairs offered, by (score desc, id asc).
+struct Scored {
+    float score;
+    Id id;
+};
+
+// The order of every ranking: score descending, then id ascending.
+inline bool before(const Scored& a, const Scored& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+}
+
+// Keeps the best `limit` of the pairs offered: a buffer that is cut back to them whenever it
+// is full, so that most pairs cost one comparison.
 class TopK {
 public:
-    explicit TopK(size_t limit) : limit_(limit) { heap_.reserve(std::min<size_t>(limit, 1024)); }
-
-    bool wants(float score, Id id) const {
-        return heap_.size() < limit_ || before({score, id}, heap_.front());
+    explicit TopK(size_t limit) : limit_(limit), full_(limit + std::max<size_t>(limit, 64)) {
+        if (full_ <= 4096) kept_.reserve(full_);
     }
 
-    float threshold() const {
-        return heap_.size() < limit_ ? -std::numeric_limits<float>::infinity() : heap_.front().score;
+    bool wants(float score) const { return score >= threshold_ && limit_ > 0; }
+
+    // No pair below this can be among the best any more.
+    float threshold() {
+        if (limit_ > 0 && kept_.size() >= limit_) cut();
+        return threshold_;
     }
 
     void offer(float score, Id id) {
-        if (heap_.size() == limit_) {
-            std::pop_heap(heap_.begin(), heap_.end(), before);
-            heap_.back() = {score, id};
-        } else {
-            heap_.push_back({score, id});
-        }
-        std::push_heap(heap_.begin(), heap_.end(), before);
+        kept_.push_back({score, id});
+        if (kept_.size() == full_) cut();
     }
 
     Ranked take() {
-        std::sort(heap_.begin(), heap_.end(), before);
+        if (kept_.size() > limit_) cut();
+        std::sort(kept_.begin(), kept_.end(), before);
         Ranked out;
-        for (const auto& entry : heap_) out.push(entry.id, entry.score);
+        out.ids.reserve(kept_.size());
+        out.scores.reserve(kept_.size());
+        for (const auto& entry : kept_) out.push(entry.id, entry.score);
         return out;
     }
 
 private:
-    struct Entry {
-        float score;
-        Id id;
-    };
-
-    static bool before(const Entry& a, const Entry& b) {
-        return a.score != b.score ? a.score > b.score : a.id < b.id;
+    void cut() {
+        const auto last = kept_.begin() + static_cast<ptrdiff_t>(limit_ - 1);
+        std::nth_element(kept_.begin(), last, kept_.end(), before);
+        threshold_ = last->score;
+        kept_.resize(limit_);
     }
 
-    size_t limit_;
-    std::vector<Entry> heap_; // the worst kept entry is at the front
+    size_t limit_, full_;
+    float threshold_ = -std::numeric_limits<float>::infinity();
+    std::vector<Scored> kept_;
 };
 
 class FactTable {
 public:
     void put(Id id, Id space, Id entity, Millis recorded, Millis from, Millis to, Millis closed_at,
              Millis expires, uint32_t bytes, bool forgotten) {
-        if (id >= state_.size()) grow(id + size_t{1});
-        if (state_[id] == ABSENT) {
-            recorded_[id] = recorded;
-            insert_by_time(id);
-        }
-        space_[id] = space;
-        entity_[id] = entity;
-        from_[id] = from;
-        to_[id] = to;
-        closed_at_[id] = closed_at;
-        expires_[id] = expires;
-        bytes_[id] = bytes;
-        state_[id] = forgotten ? FORGOTTEN : PRESENT;
+        if (id >= rows_.size()) rows_.resize(id + size_t{1});
+        const bool known = rows_[id].state != ABSENT;
+        rows_[id] = {recorded, from, to, closed_at, expires, space, entity, bytes,
+                     forgotten ? FORGOTTEN : PRESENT};
+        if (!known) insert_by_time(id);
     }
 
     void remove(const std::vector<Id>& ids) {
         for (const Id id : ids)
-            if (id < state_.size()) state_[id] = ABSENT;
+            if (id < rows_.size()) rows_[id].state = ABSENT;
         by_time_.erase(std::remove_if(by_time_.begin(), by_time_.end(),
-                                      [this](Id id) { return state_[id] == ABSENT; }),
+                                      [this](Id id) { return rows_[id].state == ABSENT; }),
                        by_time_.end());
     }
 
     bool admits(const Scope& scope, Id id) const {
-        return id < state_.size() && state_[id] == PRESENT &&
-               (!scope.allowed || scope.allowed->has(id)) && scope.admits_namespace(space_[id]) &&
-               expires_[id] > scope.expired_by &&
-               scope.holds(recorded_[id], from_[id], to_[id], closed_at_[id]);
+        if (id >= rows_.size() || (scope.allowed && !scope.allowed->has(id))) return false;
+        const Row& row = rows_[id];
+        return row.state == PRESENT && scope.admits_namespace(row.space) &&
+               row.expires > scope.expired_by &&
+               scope.holds(row.recorded, row.from, row.to, row.closed_at);
     }
 
     std::vector<Id> admitted(const Scope& scope, const std::vector<Id>& ids) const {
@@ -187,7 +190,7 @@ public:
     // Admitted ids above `after`, ascending.
     std::vector<Id> page(const Scope& scope, int64_t after, size_t limit) const {
         std::vector<Id> out;
-        for (size_t id = static_cast<size_t>(after + 1); id < state_.size() && out.size() < limit; ++id)
+        for (size_t id = static_cast<size_t>(after + 1); id < rows_.size() && out.size() < limit; ++id)
             if (admits(scope, static_cast<Id>(id))) out.push_back(static_cast<Id>(id));
         return out;
     }
@@ -196,10 +199,10 @@ public:
     Ranked newest(const Scope& scope, Millis from, Millis to, size_t limit) const {
         Ranked out;
         auto it = std::lower_bound(by_time_.begin(), by_time_.end(), to,
-                                   [this](Id id, Millis time) { return recorded_[id] < time; });
+                                   [this](Id id, Millis time) { return rows_[id].recorded < time; });
         while (it != by_time_.begin() && out.ids.size() < limit) {
             const Id id = *--it;
-            if (recorded_[id] < from) break;
+            if (rows_[id].recorded < from) break;
             if (admits(scope, id)) out.push(id, 0.0f);
         }
         return out;
@@ -207,39 +210,33 @@ public:
 
     size_t count(const Scope& scope) const {
         size_t total = 0;
-        for (size_t id = 0; id < state_.size(); ++id) total += admits(scope, static_cast<Id>(id));
+        for (size_t id = 0; id < rows_.size(); ++id) total += admits(scope, static_cast<Id>(id));
         return total;
     }
 
-    // Every column of a stored fact, for comparison with truth.
+    // Every field of a stored fact, for comparison with truth.
     std::vector<Millis> row(Id id) const {
-        return {recorded_.at(id), from_[id], to_[id], closed_at_[id], expires_[id], Millis{space_[id]},
-                Millis{entity_[id]}, Millis{bytes_[id]}, Millis{state_[id]}};
+        const Row& row = rows_.at(id);
+        return {row.recorded, row.from, row.to, row.closed_at, row.expires, Millis{row.space},
+                Millis{row.entity}, Millis{row.bytes}, Millis{row.state}};
     }
 
     const std::vector<Id>& ids() const { return by_time_; }
-    size_t size() const { return state_.size(); }
+    size_t size() const { return rows_.size(); }
     size_t stored() const { return by_time_.size(); }
     size_t forgotten() const {
-        return static_cast<size_t>(std::count(state_.begin(), state_.end(), FORGOTTEN));
+        return static_cast<size_t>(std::count_if(rows_.begin(), rows_.end(), [](const Row& row) {
+            return row.state == FORGOTTEN;
+        }));
     }
-    bool has(Id id) const { return id < state_.size() && state_[id] != ABSENT; }
-    Id entity(Id id) const { return entity_.at(id); }
-    Id space(Id id) const { return space_.at(id); }
-    uint32_t bytes(Id id) const { return bytes_[id]; }
-    Millis recorded(Id id) const { return recorded_[id]; }
+    bool has(Id id) const { return id < rows_.size() && rows_[id].state != ABSENT; }
+    Id entity(Id id) const { return rows_.at(id).entity; }
+    uint32_t bytes(Id id) const { return rows_.at(id).bytes; }
+    Millis recorded(Id id) const { return rows_.at(id).recorded; }
 
     std::string save() const {
         Writer out;
-        out.array(recorded_);
-        out.array(from_);
-        out.array(to_);
-        out.array(closed_at_);
-        out.array(expires_);
-        out.array(space_);
-        out.array(entity_);
-        out.array(bytes_);
-        out.array(state_);
+        out.array(rows_);
         out.array(by_time_);
         return out.take();
     }
@@ -247,44 +244,29 @@ public:
     void load(std::string_view data) {
         Reader in(data);
         FactTable fresh;
-        fresh.recorded_ = in.array<Millis>();
-        fresh.from_ = in.array<Millis>();
-        fresh.to_ = in.array<Millis>();
-        fresh.closed_at_ = in.array<Millis>();
-        fresh.expires_ = in.array<Millis>();
-        fresh.space_ = in.array<Id>();
-        fresh.entity_ = in.array<Id>();
-        fresh.bytes_ = in.array<uint32_t>();
-        fresh.state_ = in.array<uint8_t>();
+        fresh.rows_ = in.array<Row>();
         fresh.by_time_ = in.array<Id>();
         in.finish();
-        const size_t n = fresh.state_.size();
-        for (const size_t other : {fresh.recorded_.size(), fresh.from_.size(), fresh.to_.size(),
-                                   fresh.closed_at_.size(), fresh.expires_.size(), fresh.space_.size(),
-                                   fresh.entity_.size(), fresh.bytes_.size()})
-            Reader::require(other == n, "fact columns differ in length");
-        for (const Id id : fresh.by_time_) Reader::require(id < n, "time order names an unknown fact");
+        for (const Id id : fresh.by_time_)
+            Reader::require(id < fresh.rows_.size(), "time order names an unknown fact");
         *this = std::move(fresh);
     }
 
 private:
-    enum : uint8_t { ABSENT = 0, PRESENT = 1, FORGOTTEN = 2 };
+    enum : uint32_t { ABSENT = 0, PRESENT = 1, FORGOTTEN = 2 };
 
-    void grow(size_t size) {
-        recorded_.resize(size);
-        from_.resize(size);
-        to_.resize(size);
-        closed_at_.resize(size);
-        expires_.resize(size);
-        space_.resize(size);
-        entity_.resize(size);
-        bytes_.resize(size);
-        state_.resize(size, ABSENT);
-    }
+    // What admission reads of a fact stands together, in one or two cache lines.
+    struct Row {
+        Millis recorded = 0, from = 0, to = OPEN, closed_at = OPEN, expires = OPEN;
+        Id space = 0, entity = NONE;
+        uint32_t bytes = 0;
+        uint32_t state = ABSENT;
+    };
 
     void insert_by_time(Id id) {
         const auto earlier = [this](Id a, Id b) {
-            return recorded_[a] != recorded_[b] ? recorded_[a] < recorded_[b] : a < b;
+            const Millis x = rows_[a].recorded, y = rows_[b].recorded;
+            return x != y ? x < y : a < b;
         };
         if (by_time_.empty() || earlier(by_time_.back(), id)) {
             by_time_.push_back(id);
@@ -293,10 +275,7 @@ private:
         }
     }
 
-    std::vector<Millis> recorded_, from_, to_, closed_at_, expires_;
-    std::vector<Id> space_, entity_;
-    std::vector<uint32_t> bytes_;
-    std::vector<uint8_t> state_;
+    std::vector<Row> rows_;   // by fact id
     std::vector<Id> by_time_; // stored facts by (recorded, id)
 };
 

@@ -20,20 +20,16 @@ public:
         if (id < length_.size()) throw std::invalid_argument("documents are added in ascending order");
         length_.resize(id + size_t{1}, ABSENT);
         std::sort(terms.begin(), terms.end());
+        const auto runs = count_runs(terms);
         uint32_t length = 0;
-        for (size_t i = 0; i < terms.size();) {
-            size_t end = i;
-            while (end < terms.size() && terms[end] == terms[i]) ++end;
-            const auto tf = static_cast<uint8_t>(std::min<size_t>(end - i, 255));
-            if (terms[i] >= postings_.size()) postings_.resize(terms[i] + size_t{1});
-            postings_[terms[i]].ids.push_back(id);
-            postings_[terms[i]].tfs.push_back(tf);
-            if (forward_ready_) forward_.push_back(terms[i]);
-            length += tf;
-            i = end;
+        for (const auto& [term, tf] : runs) length += tf;
+        length_[id] = static_cast<uint16_t>(std::min<uint32_t>(length, LONGEST));
+        for (const auto& [term, tf] : runs) {
+            if (term >= postings_.size()) postings_.resize(term + size_t{1});
+            postings_[term].add(id, tf, length_[id]);
+            if (forward_ready_) forward_.push_back(term);
         }
         if (forward_ready_) close_forward(id);
-        length_[id] = static_cast<uint16_t>(std::min<uint32_t>(length, LONGEST));
         longest_ = std::max<uint32_t>(longest_, length_[id]);
         total_length_ += length_[id];
         ++documents_;
@@ -64,24 +60,13 @@ public:
     // Contributions are added in the order of the terms, in single precision.
     Ranked search(const std::vector<Id>& terms, float k1, float b, size_t limit,
                   const FactTable& facts, const Scope& scope) const {
-        thread_local std::vector<float> scores; // all zero between calls
-        if (scores.size() < length_.size()) scores.resize(length_.size());
-        Weights weights(*this, k1, b);
-        for (const Id term : terms) {
-            const auto& list = postings_.at(term);
-            weights.set_term(list.ids.size());
-            for (size_t i = 0; i < list.ids.size(); ++i)
-                scores[list.ids[i]] += weights.of(list.tfs[i], length_[list.ids[i]]);
-        }
+        const Weights weights(*this, k1, b);
+        const std::vector<Term> rarest_first = distinct(terms, weights);
         TopK top(limit);
-        for (const Id term : terms) {
-            for (const Id id : postings_[term].ids) {
-                const float score = scores[id];
-                if (score == 0.0f) continue; // seen already
-                scores[id] = 0.0f;
-                if (top.wants(score, id) && facts.admits(scope, id)) top.offer(score, id);
-            }
-        }
+        if (rarest_first.size() == 1)
+            search_one(rarest_first[0], top, facts, scope);
+        else if (!rarest_first.empty())
+            search_many(rarest_first, terms, limit, top, facts, scope);
         return top.take();
     }
 
@@ -128,7 +113,7 @@ public:
         for (const auto& list : postings_) {
             sizes.push_back(static_cast<uint32_t>(list.ids.size()));
             ids.insert(ids.end(), list.ids.begin(), list.ids.end());
-            tfs.insert(tfs.end(), list.tfs.begin(), list.tfs.end());
+            for (const uint16_t one : list.shapes) tfs.push_back(static_cast<uint8_t>(one >> 8));
         }
         out.array(sizes);
         out.array(ids);
@@ -159,11 +144,11 @@ public:
         size_t at = 0;
         for (size_t term = 0; term < sizes.size(); ++term) {
             Reader::require(sizes[term] <= ids.size() - at, "postings are damaged");
-            const auto from = static_cast<ptrdiff_t>(at);
-            at += sizes[term];
-            const auto to = static_cast<ptrdiff_t>(at);
-            fresh.postings_[term].ids.assign(ids.begin() + from, ids.begin() + to);
-            fresh.postings_[term].tfs.assign(tfs.begin() + from, tfs.begin() + to);
+            auto& list = fresh.postings_[term];
+            list.ids.reserve(sizes[term]);
+            list.shapes.reserve(sizes[term]);
+            for (const size_t end = at + sizes[term]; at < end; ++at)
+                list.add(ids[at], tfs[at], fresh.length_[ids[at]]);
         }
         *this = std::move(fresh);
     }
@@ -172,63 +157,205 @@ private:
     static constexpr uint16_t ABSENT = 65535;
     static constexpr uint16_t LONGEST = 65534;
 
+    static constexpr uint8_t LONG = 255; // a length that `length_` holds in full
+
+    // One posting beside its document id: how often the term occurs, and how long the document
+    // is, so that scoring reads straight on.
+    static uint16_t shape(uint8_t tf, uint16_t length) {
+        return static_cast<uint16_t>(tf << 8 | std::min<uint16_t>(length, LONG));
+    }
+
     struct Postings {
         std::vector<Id> ids;
-        std::vector<uint8_t> tfs;
+        std::vector<uint16_t> shapes;
+        // Bounds over all documents that were ever here.
+        uint8_t most_tf = 0;
+        uint16_t least_length = LONGEST;
+
+        void add(Id id, uint8_t tf, uint16_t length) {
+            ids.push_back(id);
+            shapes.push_back(shape(tf, length));
+            most_tf = std::max(most_tf, tf);
+            least_length = std::min(least_length, length);
+        }
     };
 
-    // BM25 weights of one term, tabulated for the short documents that facts are.
-    class Weights {
-    public:
-        Weights(const Lexical& index, float k1, float b)
-            : index_(index), k1_(k1), b_(b),
-              average_(static_cast<float>(index.total_length_) /
-                       static_cast<float>(std::max<size_t>(index.documents_, 1))),
-              width_(std::min<size_t>(index.longest_ + size_t{1}, MAX_WIDTH)),
-              table_(width_ * TABLED_TF) {}
+    // The parts of a BM25 weight that do not depend on the term.
+    struct Weights {
+        Weights(const Lexical& index, float k1_, float b_)
+            : k1(k1_), b(b_), documents(static_cast<float>(index.documents_)),
+              average(static_cast<float>(index.total_length_) /
+                      static_cast<float>(std::max<size_t>(index.documents_, 1))),
+              width(std::min<size_t>(index.longest_ + size_t{1}, LONG)) {}
 
-        void set_term(size_t df) {
-            const auto n = static_cast<float>(index_.documents_);
-            const auto d = static_cast<float>(df);
-            const float rarity = (n - d + 0.5f) / (d + 0.5f);
-            idf_ = std::log(1.0f + rarity);
-            if (idf_ <= 0.0f) idf_ = rarity; // ln(1 + x) ~ x where single precision gives up
-            for (size_t tf = 1; tf <= TABLED_TF; ++tf)
-                for (size_t length = 0; length < width_; ++length)
-                    table_[(tf - 1) * width_ + length] =
-                        weight(static_cast<float>(tf), static_cast<float>(length));
+        float idf(size_t df) const {
+            const float rarity = (documents - static_cast<float>(df) + 0.5f) / (static_cast<float>(df) + 0.5f);
+            const float idf = std::log(1.0f + rarity);
+            return idf > 0.0f ? idf : rarity; // ln(1 + x) ~ x where single precision gives up
         }
 
-        float of(uint8_t tf, uint16_t length) const {
-            if (tf <= TABLED_TF && length < width_) return table_[(tf - size_t{1}) * width_ + length];
-            return weight(static_cast<float>(tf), static_cast<float>(length));
+        float of(float idf, float tf, float length) const {
+            const float norm = k1 * ((1.0f - b) + b * length / average);
+            return idf * (tf * (k1 + 1.0f)) / (tf + norm);
         }
+
+        float k1, b, documents, average;
+        size_t width; // lengths worth tabulating
+    };
+
+    // One distinct term of a query: its postings, and its weights for the short documents that
+    // facts are.
+    struct Term {
+        Term(const Lexical& index, Id id_, const Weights& weights_)
+            : id(id_), list(&index.postings_.at(id_)), lengths(&index.length_), weights(&weights_),
+              idf(weights_.idf(list->ids.size())) {
+            for (size_t tf = 1; tf << 8 < TABLED; ++tf)
+                for (size_t length = 0; length < weights->width; ++length)
+                    table[tf << 8 | length] =
+                        weights->of(idf, static_cast<float>(tf), static_cast<float>(length));
+        }
+
+        float weight(size_t at) const {
+            const size_t one = list->shapes[at];
+            if (one < TABLED && (one & LONG) != LONG) return table[one];
+            return weights->of(idf, static_cast<float>(one >> 8),
+                               static_cast<float>((*lengths)[list->ids[at]]));
+        }
+
+        // No document gets more from this term, repeats included; a little more than exact, for
+        // the sake of rounding.
+        float bound() const {
+            const float best = weights->of(idf, list->most_tf, list->least_length);
+            return best * static_cast<float>(times) * 1.0001f;
+        }
+
+        Id id;
+        size_t times = 0;
+        const Postings* list;
+        const std::vector<uint16_t>* lengths;
+        const Weights* weights;
+        float idf;
 
     private:
-        static constexpr size_t MAX_WIDTH = 256;
-        static constexpr size_t TABLED_TF = 3;
-
-        float weight(float tf, float length) const {
-            const float norm = k1_ * ((1.0f - b_) + b_ * length / average_);
-            return idf_ * (tf * (k1_ + 1.0f)) / (tf + norm);
-        }
-
-        const Lexical& index_;
-        float k1_, b_, average_, idf_ = 0.0f;
-        size_t width_;
-        std::vector<float> table_;
+        static constexpr size_t TABLED = 4 << 8; // shapes of the term frequencies 1 to 3
+        std::array<float, TABLED> table;         // by shape, as far as `width`
     };
+
+    std::vector<Term> distinct(const std::vector<Id>& terms, const Weights& weights) const {
+        std::vector<Term> out;
+        for (const Id id : terms) {
+            auto known = std::find_if(out.begin(), out.end(), [id](const Term& t) { return t.id == id; });
+            if (known == out.end()) known = out.insert(out.end(), Term(*this, id, weights));
+            ++known->times;
+        }
+        std::sort(out.begin(), out.end(), [](const Term& a, const Term& b) {
+            return a.list->ids.size() != b.list->ids.size() ? a.list->ids.size() < b.list->ids.size()
+                                                            : a.id < b.id;
+        });
+        return out;
+    }
+
+    static void search_one(const Term& term, TopK& top, const FactTable& facts, const Scope& scope) {
+        const auto& ids = term.list->ids;
+        for (size_t at = 0; at < ids.size(); ++at) {
+            float score = term.weight(at);
+            for (size_t time = 1; time < term.times; ++time) score += term.weight(at);
+            if (top.wants(score) && facts.admits(scope, ids[at])) top.offer(score, ids[at]);
+        }
+    }
+
+    // The rarest terms are added up first. Once all the others together can add less than the
+    // limit-th best has, documents that have only those are out, and their postings are looked
+    // up for the contenders alone (the idea of MaxScore).
+    void search_many(const std::vector<Term>& rarest_first, const std::vector<Id>& order, size_t limit,
+                     TopK& top, const FactTable& facts, const Scope& scope) const {
+        thread_local std::vector<float> sums; // all zero between calls
+        if (sums.size() < length_.size()) sums.resize(length_.size());
+        float rest = 0.0f;
+        for (const auto& term : rarest_first) rest += term.bound();
+        float threshold = -std::numeric_limits<float>::infinity();
+        std::vector<Id> touched;
+        size_t summed = 0;
+        for (; summed < rarest_first.size() && rest >= threshold; ++summed) {
+            const auto& term = rarest_first[summed];
+            rest -= term.bound();
+            add_up(term, sums, touched);
+            if (summed + 1 < rarest_first.size())
+                threshold = limit_th_best(touched, sums, limit, facts, scope);
+        }
+        // A sum of two is the same in any order; more are added again in the order of the query.
+        const bool exact = summed == rarest_first.size() && order.size() <= 2;
+        if (!exact && summed == rarest_first.size())
+            threshold = limit_th_best(touched, sums, limit, facts, scope);
+        for (const Id id : touched) {
+            const float sum = sums[id];
+            sums[id] = 0.0f;
+            // What rounding may hide is far below a ten-thousandth.
+            if ((sum + std::max(rest, 0.0f)) * 1.0001f < threshold) continue;
+            const float score = exact ? sum : score_of(id, rarest_first, order);
+            if (top.wants(score) && facts.admits(scope, id)) top.offer(score, id);
+        }
+    }
+
+    static void add_up(const Term& term, std::vector<float>& sums, std::vector<Id>& touched) {
+        const auto times = static_cast<float>(term.times);
+        const auto& ids = term.list->ids;
+        for (size_t at = 0; at < ids.size(); ++at) {
+            float& sum = sums[ids[at]];
+            if (sum == 0.0f) touched.push_back(ids[at]);
+            sum += times * term.weight(at);
+        }
+    }
+
+    static float limit_th_best(const std::vector<Id>& touched, const std::vector<float>& sums,
+                               size_t limit, const FactTable& facts, const Scope& scope) {
+        TopK top(limit);
+        for (const Id id : touched)
+            if (top.wants(sums[id]) && facts.admits(scope, id)) top.offer(sums[id], id);
+        return top.threshold();
+    }
+
+    // The exact score of one document: contributions in the order of the query's terms.
+    static float score_of(Id id, const std::vector<Term>& terms, const std::vector<Id>& order) {
+        float score = 0.0f;
+        std::array<float, 64> known;
+        const size_t cached = std::min(terms.size(), known.size());
+        for (size_t i = 0; i < cached; ++i) known[i] = contribution(terms[i], id);
+        for (const Id wanted : order) {
+            size_t i = 0;
+            while (terms[i].id != wanted) ++i;
+            score += i < cached ? known[i] : contribution(terms[i], id);
+        }
+        return score;
+    }
+
+    static float contribution(const Term& term, Id id) {
+        const auto& ids = term.list->ids;
+        const auto at = std::lower_bound(ids.begin(), ids.end(), id);
+        if (at == ids.end() || *at != id) return 0.0f;
+        return term.weight(static_cast<size_t>(at - ids.begin()));
+    }
+
+    // Sorted terms with how often each occurs, at most 255 times.
+    static std::vector<std::pair<Id, uint8_t>> count_runs(const std::vector<Id>& terms) {
+        std::vector<std::pair<Id, uint8_t>> runs;
+        for (const Id term : terms) {
+            if (runs.empty() || runs.back().first != term) runs.push_back({term, 0});
+            if (runs.back().second < 255) ++runs.back().second;
+        }
+        return runs;
+    }
 
     void drop_absent(Postings& list) {
         size_t kept = 0;
         for (size_t i = 0; i < list.ids.size(); ++i) {
             if (length_[list.ids[i]] == ABSENT) continue;
             list.ids[kept] = list.ids[i];
-            list.tfs[kept] = list.tfs[i];
+            list.shapes[kept] = list.shapes[i];
             ++kept;
         }
         list.ids.resize(kept);
-        list.tfs.resize(kept);
+        list.shapes.resize(kept);
     }
 
     // The forward index (document -> its distinct terms) serves overlap and removal only,

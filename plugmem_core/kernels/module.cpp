@@ -130,7 +130,7 @@ Ranked merge(const Ranked& a, const Ranked& b, size_t limit) {
     TopK top(limit);
     for (const auto* list : {&a, &b})
         for (size_t i = 0; i < list->ids.size(); ++i)
-            if (top.wants(list->scores[i], list->ids[i])) top.offer(list->scores[i], list->ids[i]);
+            if (top.wants(list->scores[i])) top.offer(list->scores[i], list->ids[i]);
     return top.take();
 }
 

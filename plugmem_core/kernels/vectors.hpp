@@ -183,7 +183,7 @@ private:
     void offer(TopK& top, const Quantised& q, size_t slot, float floor) const {
         const int32_t dot = INSTRUCTIONS.dot(q.values.data(), values_.data() + slot * width_, width_);
         const float similarity = q.scale * scales_[slot] * static_cast<float>(dot);
-        if (similarity >= floor && top.wants(similarity, facts_[slot]))
+        if (similarity >= floor && top.wants(similarity))
             top.offer(similarity, facts_[slot]);
     }
 

@@ -1,5 +1,7 @@
 """One score out of up to four rankings."""
 
+import math
+
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
 from plugmem_core.kernels import Fused, Ranked, fuse
@@ -17,6 +19,15 @@ SOURCE_NAMES = tuple(
 def weights(config: MemoryConfig) -> list[float]:
     """The weight of each source, in the order of `SOURCES`."""
     return [config.w_bm25, config.w_vector, config.w_graph, config.w_time]
+
+
+def deepest_rank(config: MemoryConfig, k: int) -> int:
+    """Return the rank beyond which a single source cannot reach the first `k`.
+
+    A fact at rank r scores at most (1 + w_recency) w / (rrf_k + r), the k-th at least
+    w / (rrf_k + k).
+    """
+    return math.ceil((1 + config.w_recency) * (config.rrf_k + k)) - config.rrf_k + 1
 
 
 def fuse_ranks(index: Index, lists: list[Ranked], config: MemoryConfig, now: int) -> Fused:

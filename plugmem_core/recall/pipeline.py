@@ -8,7 +8,7 @@ from plugmem_core.kernels import Fused, IdSet, Ranked
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
 from plugmem_core.recall.explain import Evidence, FactExplanation
-from plugmem_core.recall.fusion import DAY_MS, fuse_ranks, weights
+from plugmem_core.recall.fusion import DAY_MS, deepest_rank, fuse_ranks, weights
 from plugmem_core.recall.query import Query
 from plugmem_core.recall.scope import build_scope, looks_back, passing_facts
 from plugmem_core.recall.selection import Row, Selection, select
@@ -70,11 +70,14 @@ def rank(
     tokens = tokenize(query.text) if query.text else []
     ranking = Ranking()
     lists = ranking.lists
+    ranking.anchors = find_anchors(index, query, tokens)
+    alone = vector is None and not ranking.anchors and query.range is None
+    if alone and not query.explain:  # an explanation shows every candidate
+        limit = min(limit, deepest_rank(config, query.k + 1))
     lists[0] = lexical(index, tokens, limit, scope)
     if vector is not None:
         ef = query.ef or config.hnsw_ef_search
         lists[1] = nearest(index, vector, limit, ef, config.min_similarity, scope, allowed)
-    ranking.anchors = find_anchors(index, query, tokens)
     if ranking.anchors:
         depth = config.graph_depth if query.graph_depth is None else query.graph_depth
         walked = walk(index, ranking.anchors, depth, config.graph_decay, scope, looks_back(query))

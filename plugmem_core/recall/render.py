@@ -1,9 +1,12 @@
 """The prompt block of a recall (reference 6.7), safe to put before a model."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from functools import lru_cache
 
+from plugmem_core.clock import to_datetime
 from plugmem_core.model import Edge, RecalledFact
+
+DAY_MS = 86_400_000
 
 # One fact is one line: a line break in stored text, or a character that hides or reorders
 # what follows it, is shown as its escape, so that no text can fake a heading or another fact.
@@ -31,9 +34,11 @@ def escape(text: str) -> str:
 
 def _fact_line(fact: RecalledFact) -> str:
     subject = f"{escape(fact.entity)}: " if fact.entity is not None else ""
-    since = _month(fact.valid_from_time)
-    until = fact.valid_to_time
-    state = f"{since}; active" if until is None else f"{since} → {_month(until)}; closed"
+    since = _month(fact.valid_from // DAY_MS)
+    if fact.valid_to is None:
+        state = f"{since}; active"
+    else:
+        state = f"{since} → {_month(fact.valid_to // DAY_MS)}; closed"
     tags = "".join(f" #{escape(tag)}" for tag in fact.tags)
     return f"- [f{fact.id}] {subject}{escape(fact.text)} ({state}){tags}"
 
@@ -42,5 +47,7 @@ def _edge_line(edge: Edge) -> str:
     return f"- links: {escape(edge.src)} —{escape(edge.relation)}→ {escape(edge.dst)}"
 
 
-def _month(moment: datetime) -> str:
+@lru_cache(maxsize=4096)
+def _month(day: int) -> str:
+    moment = to_datetime(day * DAY_MS)
     return f"{moment.year:04d}-{moment.month:02d}"

@@ -149,6 +149,7 @@ class RecallVerbs(Verbs):
         'not in scope'
         """
         fact = check_id(id)
+        arguments["explain"] = True  # every candidate counts here
         query = make_query(text, dim=self._query_dim(arguments.get("vector")), **arguments)
         require_question(query)
         engine = self._ready()
