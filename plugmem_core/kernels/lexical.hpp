@@ -109,15 +109,18 @@ public:
         terms.write(out);
         std::vector<uint32_t> sizes;
         std::vector<Id> ids;
-        std::vector<uint8_t> tfs;
+        std::vector<uint16_t> shapes;
+        std::vector<Bounds> bounds;
         for (const auto& list : postings_) {
             sizes.push_back(static_cast<uint32_t>(list.ids.size()));
             ids.insert(ids.end(), list.ids.begin(), list.ids.end());
-            for (const uint16_t one : list.shapes) tfs.push_back(static_cast<uint8_t>(one >> 8));
+            shapes.insert(shapes.end(), list.shapes.begin(), list.shapes.end());
+            bounds.push_back(list.bounds);
         }
         out.array(sizes);
         out.array(ids);
-        out.array(tfs);
+        out.array(shapes);
+        out.array(bounds);
         out.array(length_);
         out.scalar<uint64_t>(documents_);
         out.scalar<uint64_t>(total_length_);
@@ -131,25 +134,31 @@ public:
         fresh.terms.read(in);
         const auto sizes = in.array<uint32_t>();
         const auto ids = in.array<Id>();
-        const auto tfs = in.array<uint8_t>();
+        const auto shapes = in.array<uint16_t>();
+        const auto bounds = in.array<Bounds>();
         fresh.length_ = in.array<uint16_t>();
         fresh.documents_ = in.scalar<uint64_t>();
         fresh.total_length_ = in.scalar<uint64_t>();
         fresh.longest_ = in.scalar<uint32_t>();
         in.finish();
-        Reader::require(ids.size() == tfs.size(), "postings are damaged");
-        Reader::require(sizes.size() <= fresh.terms.size(), "postings are damaged");
-        for (const Id id : ids) Reader::require(id < fresh.length_.size(), "postings are damaged");
+        Reader::require(ids.size() == shapes.size() && sizes.size() == bounds.size() &&
+                            sizes.size() <= fresh.terms.size() &&
+                            std::all_of(ids.begin(), ids.end(),
+                                        [&](Id id) { return id < fresh.length_.size(); }),
+                        "postings are damaged");
         fresh.postings_.resize(sizes.size());
         size_t at = 0;
         for (size_t term = 0; term < sizes.size(); ++term) {
             Reader::require(sizes[term] <= ids.size() - at, "postings are damaged");
+            const auto from = static_cast<ptrdiff_t>(at);
+            at += sizes[term];
+            const auto to = static_cast<ptrdiff_t>(at);
             auto& list = fresh.postings_[term];
-            list.ids.reserve(sizes[term]);
-            list.shapes.reserve(sizes[term]);
-            for (const size_t end = at + sizes[term]; at < end; ++at)
-                list.add(ids[at], tfs[at], fresh.length_[ids[at]]);
+            list.ids.assign(ids.begin() + from, ids.begin() + to);
+            list.shapes.assign(shapes.begin() + from, shapes.begin() + to);
+            list.bounds = bounds[term];
         }
+        fresh.forward_ready_ = false;
         *this = std::move(fresh);
     }
 
@@ -165,18 +174,22 @@ private:
         return static_cast<uint16_t>(tf << 8 | std::min<uint16_t>(length, LONG));
     }
 
+    // Over all documents that ever had a term.
+    struct Bounds {
+        uint16_t most_tf = 0;
+        uint16_t least_length = LONGEST;
+    };
+
     struct Postings {
         std::vector<Id> ids;
         std::vector<uint16_t> shapes;
-        // Bounds over all documents that were ever here.
-        uint8_t most_tf = 0;
-        uint16_t least_length = LONGEST;
+        Bounds bounds;
 
         void add(Id id, uint8_t tf, uint16_t length) {
             ids.push_back(id);
             shapes.push_back(shape(tf, length));
-            most_tf = std::max(most_tf, tf);
-            least_length = std::min(least_length, length);
+            bounds.most_tf = std::max<uint16_t>(bounds.most_tf, tf);
+            bounds.least_length = std::min(bounds.least_length, length);
         }
     };
 
@@ -225,7 +238,7 @@ private:
         // No document gets more from this term, repeats included; a little more than exact, for
         // the sake of rounding.
         float bound() const {
-            const float best = weights->of(idf, list->most_tf, list->least_length);
+            const float best = weights->of(idf, list->bounds.most_tf, list->bounds.least_length);
             return best * static_cast<float>(times) * 1.0001f;
         }
 
