@@ -1,0 +1,44 @@
+# Two commands: `make demo` shows the product, `make test` proves it. Both make their own
+# virtual environment and need only Python and a C++ compiler.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+SOURCES = pyproject.toml CMakeLists.txt $(wildcard plugmem_core/kernels/*.?pp)
+
+.PHONY: demo test check format sanitize clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python scripts/demo.py $(if $(DOCS),--docs "$(DOCS)") $(if $(ASK),--ask "$(ASK)")
+
+test: check
+	$(BIN)/pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+sanitize: $(VENV)/.dev
+	PYTHON=$(BIN)/python scripts/sanitize.sh
+
+$(VENV)/.demo: $(SOURCES)
+	$(call install,.[langchain])
+	touch $@
+
+$(VENV)/.dev: $(SOURCES)
+	$(call install,.[dev])
+	touch $@ $(VENV)/.demo
+
+define install
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '$(1)'
+endef
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,60 @@
+"""The public API: `__all__` is pinned, and every name in it is what it says."""
+
+import importlib
+
+import pytest
+
+import langchain_plugmem
+import plugmem_core
+
+PUBLIC = {
+    plugmem_core: """
+        Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError CorruptError
+        Edge Embedder EmbedderError Entity EntityPage Evidence Explanation Fact FactExplanation
+        FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
+        InvalidInputError MaintainReport Memory MemoryConfig Metadata Namespace NotFoundError
+        PlugmemError ReadOnlyError RecallResult RecalledFact Receipt Similar StaleCursorError
+        Stats StorageError Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
+    """,
+    langchain_plugmem: "PlugmemRetriever",
+}
+
+
+@pytest.mark.parametrize("package", PUBLIC, ids=lambda package: package.__name__)
+def test_exports_are_pinned_and_sorted(package):
+    assert package.__all__ == sorted(PUBLIC[package].split())
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["plugmem_core.embed", "plugmem_core.filters", "plugmem_core.recall", "plugmem_core.text"],
+)
+def test_documented_modules_import(module):
+    assert importlib.import_module(module).__doc__
+
+
+def test_every_error_is_a_plugmem_error_and_a_builtin_one():
+    builtins = {
+        "BusyError": TimeoutError,
+        "ClosedError": ValueError,
+        "ClosedFactError": ValueError,
+        "ConfigError": ValueError,
+        "CorruptError": OSError,
+        "EmbedderError": RuntimeError,
+        "InvalidFilterError": ValueError,
+        "InvalidInputError": ValueError,
+        "NotFoundError": KeyError,
+        "ReadOnlyError": PermissionError,
+        "StaleCursorError": ValueError,
+        "StorageError": OSError,
+        "TooLargeError": ValueError,
+        "VectorSpaceError": ValueError,
+        "WrongTypeError": TypeError,
+    }
+    named = {name for name in plugmem_core.__all__ if name.endswith("Error")}
+    assert named - {"PlugmemError"} == builtins.keys()
+    for name, builtin in builtins.items():
+        assert issubclass(getattr(plugmem_core, name), (plugmem_core.PlugmemError, builtin))
+        assert issubclass(getattr(plugmem_core, name), builtin)
