@@ -72,7 +72,7 @@ def rank(
     lists = ranking.lists
     ranking.anchors = find_anchors(index, query, tokens)
     alone = vector is None and not ranking.anchors and query.range is None
-    if alone and not query.explain:  # an explanation shows every candidate
+    if alone and config.w_bm25 and not query.explain:  # an explanation shows every candidate
         limit = min(limit, deepest_rank(config, query.k + 1))
     lists[0] = lexical(index, tokens, limit, scope)
     if vector is not None:

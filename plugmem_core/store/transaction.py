@@ -213,7 +213,7 @@ class Transaction:
     ) -> EdgeRow:
         """Open an edge between two entities, making them where needed."""
         space = self.namespace(namespace)
-        stamp = _stamp(2 * self.state.next_fact, 0)
+        stamp = _stamp(2 * self.state.next_fact, self.state.next_edge % _LINKS_BETWEEN * 4)
         src_id = self.entity(src, space, stamp)
         dst_id = self.entity(dst, space, stamp + 1)
         return self._open_edge(
@@ -657,11 +657,13 @@ def _says_the_same(row: FactRow, fact: FactWrite, entity: int | None) -> bool:
     )
 
 
-# A stamp orders strings by first appearance: which write, and where in it. Writes of
-# facts have odd numbers, links on their own the even number before the next fact.
-_POSITIONS = 22
+# A stamp orders strings by first appearance: which write, and where in it. Writes of facts
+# have odd numbers; links on their own have the even number before the next fact, and go by
+# the number of the edge they make (four strings at most each).
+_POSITIONS = 30
 _TAGS = 1 << 20
 _LINKS = 1 << 21
+_LINKS_BETWEEN = 1 << 28
 
 
 def _stamp(write: int, position: int) -> int:
