@@ -17,18 +17,16 @@ using Millis = int64_t;
 constexpr Id NONE = std::numeric_limits<Id>::max();
 constexpr Millis OPEN = std::numeric_limits<Millis>::max();
 
-// A set of fact ids, one bit each.
+// A set of fact ids below a size, one bit each.
 class IdSet {
 public:
-    explicit IdSet(size_t size) : words_((size + 63) / 64) {}
+    explicit IdSet(size_t size) : size_(size), words_((size + 63) / 64) {}
 
     void add(Id id) {
-        if (id / 64 < words_.size()) words_[id / 64] |= uint64_t{1} << (id % 64);
+        if (id < size_) words_[id / 64] |= uint64_t{1} << (id % 64);
     }
 
-    bool has(Id id) const {
-        return id / 64 < words_.size() && (words_[id / 64] >> (id % 64) & 1);
-    }
+    bool has(Id id) const { return id < size_ && (words_[id / 64] >> (id % 64) & 1); }
 
     void intersect(const IdSet& other) {
         for (size_t i = 0; i < words_.size(); ++i)
@@ -36,6 +34,7 @@ public:
     }
 
     void unite(const IdSet& other) {
+        size_ = std::max(size_, other.size_);
         if (other.words_.size() > words_.size()) words_.resize(other.words_.size());
         for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
     }
@@ -47,6 +46,7 @@ public:
 
     void complement() {
         for (auto& word : words_) word = ~word;
+        if (size_ % 64) words_.back() &= (uint64_t{1} << (size_ % 64)) - 1;
     }
 
     size_t count() const {
@@ -64,7 +64,8 @@ public:
     }
 
 private:
-    std::vector<uint64_t> words_;
+    size_t size_;
+    std::vector<uint64_t> words_; // no bit at or beyond the size is set
 };
 
 // One recall's view of the facts: which instant, which knowledge, which namespaces, which set.

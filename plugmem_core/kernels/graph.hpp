@@ -151,6 +151,7 @@ public:
         Writer out;
         out.array(edges_);
         out.array(ranks_);
+        out.array(degrees());
         return out.take();
     }
 
@@ -159,25 +160,35 @@ public:
         Graph fresh;
         const auto edges = in.array<Edge>();
         fresh.ranks_ = in.array<uint64_t>();
+        // An archive without as many degrees as nodes would make room for any number it names.
+        const auto degrees = in.array<uint32_t>();
         in.finish();
         for (const auto& edge : edges) {
             if (edge.src == NONE) continue;
             Reader::require(edge.relation < fresh.ranks_.size(), "edges are damaged");
-            Reader::require(std::max(edge.src, edge.dst) < MAX_NODES, "edges are damaged");
+            Reader::require(std::max(edge.src, edge.dst) < degrees.size(), "edges are damaged");
         }
+        fresh.nodes_.resize(degrees.size());
         for (Id id = 0; id < edges.size(); ++id)
             if (edges[id].src != NONE) fresh.put(id, edges[id]);
+        Reader::require(fresh.degrees() == degrees, "edges are damaged");
         if (fresh.edges_.size() < edges.size()) fresh.edges_.resize(edges.size());
         *this = std::move(fresh);
     }
 
 private:
-    static constexpr Id MAX_NODES = 1u << 31;
-
     struct Node {
         std::vector<Id> out, in;           // every version, by (valid_from, id)
         std::vector<Id> open_out, open_in; // open ones, by (relation, far node)
     };
+
+    // By node, how many versions start or end there.
+    std::vector<uint32_t> degrees() const {
+        std::vector<uint32_t> out;
+        for (const auto& node : nodes_)
+            out.push_back(static_cast<uint32_t>(node.out.size() + node.in.size()));
+        return out;
+    }
 
     static void reach(Walk& walk, Id node, float weight) {
         walk.nodes.push_back(node);

@@ -30,9 +30,7 @@ public:
             if (forward_ready_) forward_.push_back(term);
         }
         if (forward_ready_) close_forward(id);
-        longest_ = std::max<uint32_t>(longest_, length_[id]);
-        total_length_ += length_[id];
-        ++documents_;
+        count(length_[id]);
     }
 
     void remove(const std::vector<Id>& ids) {
@@ -110,21 +108,15 @@ public:
         std::vector<uint32_t> sizes;
         std::vector<Id> ids;
         std::vector<uint16_t> shapes;
-        std::vector<Bounds> bounds;
         for (const auto& list : postings_) {
             sizes.push_back(static_cast<uint32_t>(list.ids.size()));
             ids.insert(ids.end(), list.ids.begin(), list.ids.end());
             shapes.insert(shapes.end(), list.shapes.begin(), list.shapes.end());
-            bounds.push_back(list.bounds);
         }
         out.array(sizes);
         out.array(ids);
         out.array(shapes);
-        out.array(bounds);
         out.array(length_);
-        out.scalar<uint64_t>(documents_);
-        out.scalar<uint64_t>(total_length_);
-        out.scalar<uint32_t>(longest_);
         return out.take();
     }
 
@@ -135,17 +127,12 @@ public:
         const auto sizes = in.array<uint32_t>();
         const auto ids = in.array<Id>();
         const auto shapes = in.array<uint16_t>();
-        const auto bounds = in.array<Bounds>();
         fresh.length_ = in.array<uint16_t>();
-        fresh.documents_ = in.scalar<uint64_t>();
-        fresh.total_length_ = in.scalar<uint64_t>();
-        fresh.longest_ = in.scalar<uint32_t>();
         in.finish();
-        Reader::require(ids.size() == shapes.size() && sizes.size() == bounds.size() &&
-                            sizes.size() <= fresh.terms.size() &&
-                            std::all_of(ids.begin(), ids.end(),
-                                        [&](Id id) { return id < fresh.length_.size(); }),
+        Reader::require(ids.size() == shapes.size() && sizes.size() <= fresh.terms.size(),
                         "postings are damaged");
+        for (const uint16_t length : fresh.length_)
+            if (length != ABSENT) fresh.count(length);
         fresh.postings_.resize(sizes.size());
         size_t at = 0;
         for (size_t term = 0; term < sizes.size(); ++term) {
@@ -156,8 +143,9 @@ public:
             auto& list = fresh.postings_[term];
             list.ids.assign(ids.begin() + from, ids.begin() + to);
             list.shapes.assign(shapes.begin() + from, shapes.begin() + to);
-            list.bounds = bounds[term];
+            Reader::require(fresh.restore_bounds(list), "postings are damaged");
         }
+        Reader::require(at == ids.size(), "postings are damaged");
         fresh.forward_ready_ = false;
         *this = std::move(fresh);
     }
@@ -178,6 +166,11 @@ private:
     struct Bounds {
         uint16_t most_tf = 0;
         uint16_t least_length = LONGEST;
+
+        void add(uint8_t tf, uint16_t length) {
+            most_tf = std::max<uint16_t>(most_tf, tf);
+            least_length = std::min(least_length, length);
+        }
     };
 
     struct Postings {
@@ -188,8 +181,7 @@ private:
         void add(Id id, uint8_t tf, uint16_t length) {
             ids.push_back(id);
             shapes.push_back(shape(tf, length));
-            bounds.most_tf = std::max<uint16_t>(bounds.most_tf, tf);
-            bounds.least_length = std::min(bounds.least_length, length);
+            bounds.add(tf, length);
         }
     };
 
@@ -209,7 +201,7 @@ private:
 
         float of(float idf, float tf, float length) const {
             const float norm = k1 * ((1.0f - b) + b * length / average);
-            return idf * (tf * (k1 + 1.0f)) / (tf + norm);
+            return (idf * (k1 + 1.0f)) * tf / (tf + norm);
         }
 
         float k1, b, documents, average;
@@ -357,6 +349,31 @@ private:
             if (runs.back().second < 255) ++runs.back().second;
         }
         return runs;
+    }
+
+    void count(uint16_t length) {
+        longest_ = std::max<uint32_t>(longest_, length);
+        total_length_ += length;
+        ++documents_;
+    }
+
+    // The bounds of postings read from an archive; false where they do not fit the documents.
+    bool restore_bounds(Postings& list) const {
+        bool fits = true; // no branch for each test: this is most of the time of a load
+        int64_t before = -1;
+        Bounds bounds;
+        for (size_t i = 0; i < list.ids.size(); ++i) {
+            const Id id = list.ids[i];
+            if (id >= length_.size()) return false;
+            const uint16_t length = length_[id];
+            const auto tf = static_cast<uint8_t>(list.shapes[i] >> 8);
+            fits = fits & (id > before) & (tf > 0) & (length != ABSENT) &
+                   (list.shapes[i] == shape(tf, length));
+            bounds.add(tf, length);
+            before = id;
+        }
+        list.bounds = bounds;
+        return fits;
     }
 
     void drop_absent(Postings& list) {

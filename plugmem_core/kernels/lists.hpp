@@ -57,6 +57,7 @@ public:
             Reader::require(last <= end && end <= arena_.size(), "dictionary is damaged");
             last = end;
         }
+        Reader::require(last == arena_.size(), "dictionary is damaged");
         size_t slots = 64;
         while (slots < ends_.size() * 2 + 2) slots *= 2;
         rehash(slots);

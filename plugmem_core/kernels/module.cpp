@@ -176,6 +176,7 @@ NB_MODULE(_kernels, m) {
     nb::class_<Ranked>(m, "Ranked")
         .def(nb::init<>())
         .def_static("of", [](const std::vector<Id>& ids, const std::vector<float>& scores) {
+            if (ids.size() != scores.size()) throw std::invalid_argument("one score an id");
             return Ranked{ids, scores};
         }, "ids"_a, "scores"_a)
         .def("items", &ranked_items)

@@ -154,6 +154,7 @@ public:
         out.array(facts_);
         out.array(scales_);
         out.array(values_);
+        out.array(slot_of_);
         return out.take();
     }
 
@@ -164,22 +165,23 @@ public:
         fresh.facts_ = in.array<Id>();
         fresh.scales_ = in.array<float>();
         fresh.values_ = in.array<int8_t>();
+        fresh.slot_of_ = in.array<Id>();
         in.finish();
         const size_t n = fresh.facts_.size();
         Reader::require(fresh.scales_.size() == n && fresh.values_.size() == n * width_,
                         "vectors are damaged");
-        for (size_t slot = 0; slot < n; ++slot) {
-            const Id fact = fresh.facts_[slot];
-            Reader::require(fact < MAX_FACTS, "vectors are damaged");
-            if (fact >= fresh.slot_of_.size()) fresh.slot_of_.resize(fact + size_t{1}, NONE);
-            fresh.slot_of_[fact] = static_cast<Id>(slot);
+        size_t placed = 0;
+        for (size_t fact = 0; fact < fresh.slot_of_.size(); ++fact) {
+            const Id slot = fresh.slot_of_[fact];
+            if (slot == NONE) continue;
+            Reader::require(slot < n && fresh.facts_[slot] == fact, "vectors are damaged");
+            ++placed;
         }
+        Reader::require(placed == n, "vectors are damaged");
         *this = std::move(fresh);
     }
 
 private:
-    static constexpr Id MAX_FACTS = 1u << 31;
-
     void offer(TopK& top, const Quantised& q, size_t slot, float floor) const {
         const int32_t dot = INSTRUCTIONS.dot(q.values.data(), values_.data() + slot * width_, width_);
         const float similarity = q.scale * scales_[slot] * static_cast<float>(dot);
