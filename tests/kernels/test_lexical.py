@@ -1,0 +1,313 @@
+"""The kernel's BM25 against the formula written down again, and against rank-bm25."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25L, BM25Okapi, BM25Plus
+
+from plugmem_core.kernels import IdSet, Lexical
+
+from .tables import ALL, EVERY_FACT, facts, scope
+
+K1, B = 1.2, 0.75
+PRECISION = 1e-5  # a sum of a few single-precision terms
+
+
+def index_of(corpus):
+    index = Lexical()
+    for document, words in enumerate(corpus):
+        index.add_tokens(document, list(words))
+    return index
+
+
+def search(index, query, table, *, k1=K1, b=B, limit=EVERY_FACT, view=ALL):
+    terms, _ = index.lookup(list(query))
+    return index.search(terms, k1, b, limit, table, view).items()
+
+
+def bm25(corpus, query, k1, b):
+    """Score every document that has a word of the query, in double precision."""
+    counts = [Counter(words) for words in corpus]
+    frequencies = [{word: min(tf, 255) for word, tf in count.items()} for count in counts]
+    lengths = [min(sum(tf.values()), 65_534) for tf in frequencies]
+    average = sum(lengths) / len(corpus)
+    scores = {}
+    for word in query:
+        df = sum(word in tf for tf in frequencies)
+        idf = math.log(1 + (len(corpus) - df + 0.5) / (df + 0.5))
+        for document, tf in enumerate(frequencies):
+            if word in tf:
+                norm = k1 * (1 - b + b * lengths[document] / average)
+                part = idf * tf[word] * (k1 + 1) / (tf[word] + norm)
+                scores[document] = scores.get(document, 0.0) + part
+    return scores
+
+
+FRUIT = ["apple banana", "apple apple banana cherry", "banana cherry date elder fig", "apple"]
+
+
+def test_worked_scores():
+    corpus = [text.split() for text in FRUIT]
+    index, table = index_of(corpus), facts(range(4))
+    found = search(index, ["apple"], table)
+    assert [document for document, _ in found] == [3, 1, 0]
+    assert [score for _, score in found] == pytest.approx([0.490428, 0.448391, 0.412992], abs=1e-6)
+    assert [d for d, _ in search(index, ["banana", "apple"], table)] == [0, 1, 3, 2]
+    assert [d for d, _ in search(index, ["cherry", "cherry", "banana"], table)] == [1, 2, 0]
+
+
+words = st.sampled_from("abcdefgh")
+corpora = st.lists(st.lists(words, max_size=12), min_size=1, max_size=12)
+queries = st.lists(st.sampled_from("abcdefghz"), min_size=1, max_size=5)
+parameters = st.tuples(
+    st.sampled_from([0.5, 1.2, 2.0, 50.0]), st.sampled_from([0.0, 0.3, 0.75, 1.0])
+)
+
+
+@settings(deadline=None)
+@given(corpora, queries, parameters)
+def test_scores_are_the_formula(corpus, query, knobs):
+    found = search(index_of(corpus), query, facts(range(len(corpus))), k1=knobs[0], b=knobs[1])
+    assert dict(found) == pytest.approx(bm25(corpus, query, *knobs), rel=PRECISION)
+    assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.lists(words, max_size=6), min_size=1, max_size=250),
+    queries,
+    st.integers(1, 90),
+    st.data(),
+)
+def test_a_limit_under_admission_keeps_the_best_admitted(corpus, query, limit, data):
+    size = len(corpus)
+    index, table = index_of(corpus), facts(range(size))
+    chosen = data.draw(st.sets(st.integers(0, size - 1)))
+    allowed = IdSet(size)
+    for document in chosen:
+        allowed.add(document)
+    view = scope()
+    view.restrict_facts(allowed)
+    everything = search(index, query, table)
+    expected = [pair for pair in everything if pair[0] in chosen][:limit]
+    assert search(index, query, table, limit=limit, view=view) == expected
+
+
+def test_a_limit_of_none_finds_nothing():
+    corpus = [["a"]] * 200
+    assert search(index_of(corpus), ["a"], facts(range(200)), limit=0) == []
+
+
+def test_equal_scores_are_ordered_by_id_at_the_cut():
+    corpus = [["a", "b"]] * 500
+    found = search(index_of(corpus), ["a"], facts(range(500)), limit=128)
+    assert [document for document, _ in found] == list(range(128))
+
+
+def test_documents_the_table_does_not_hold_are_counted_but_not_found():
+    corpus = [text.split() for text in FRUIT]
+    found = search(index_of(corpus), ["apple"], facts([1]))
+    assert dict(found) == pytest.approx({1: 0.448391}, abs=1e-6)
+
+
+def test_a_word_given_twice_counts_twice():
+    corpus = [text.split() for text in FRUIT]
+    index, table = index_of(corpus), facts(range(4))
+    once, twice = dict(search(index, ["fig"], table)), dict(search(index, ["fig", "fig"], table))
+    assert twice[2] == pytest.approx(2 * once[2], rel=PRECISION)
+
+
+def test_term_frequency_saturates_at_255_and_so_does_its_part_of_the_length():
+    corpus = [["a"] * 300, ["a"] * 255, ["a", "b"], ["c"]]
+    found = dict(search(index_of(corpus), ["a"], facts(range(4))))
+    assert found[0] == found[1]
+    assert found == pytest.approx(bm25(corpus, ["a"], K1, B), rel=PRECISION)
+
+
+def test_very_long_documents_are_scored_by_a_saturated_length():
+    long = [f"w{number}" for number in range(280) for _ in range(255)]  # 71,400 tokens
+    corpus = [long, ["w0", "b"], [f"w{number}" for number in range(300)], ["b"] * 254 + ["c"]]
+    index, table = index_of(corpus), facts(range(4))
+    for query in (["w0"], ["b"], ["c", "w0", "w279"]):
+        found = dict(search(index, query, table))
+        assert found == pytest.approx(bm25(corpus, query, K1, B), rel=PRECISION)
+
+
+def test_documents_without_words_count():
+    corpus = [["a"], [], ["a", "b"], []]
+    found = dict(search(index_of(corpus), ["a"], facts(range(4))))
+    assert found == pytest.approx(bm25(corpus, ["a"], K1, B), rel=PRECISION)
+
+
+def test_an_empty_index_and_a_query_without_known_words_find_nothing():
+    assert search(Lexical(), ["a"], facts([])) == []
+    assert search(index_of([[], []]), ["a"], facts(range(2))) == []
+    assert search(index_of([["a"]]), [], facts([0])) == []
+
+
+def test_lookup_keeps_order_and_repeats_and_drops_unknown_words():
+    index = index_of([["a", "b"], ["b"]])
+    terms, frequencies = index.lookup(["b", "x", "a", "b"])
+    assert (len(terms), terms[0], frequencies) == (3, terms[2], [2, 1, 2])
+
+
+def test_a_search_for_an_unknown_term_fails_and_leaves_nothing_behind():
+    index, table = index_of([["a", "b"], ["b"]]), facts(range(2))
+    expected = search(index, ["b"], table)
+    terms, _ = index.lookup(["a"])
+    with pytest.raises(IndexError):
+        index.search([*terms, 10**6], K1, B, 9, table, ALL)
+    assert search(index, ["b"], table) == expected
+
+
+# -- rank-bm25
+#
+# Its three scorers differ from ours, and from one another, as follows; `idf` is a table in
+# each of them, so ours can be put in its place:
+#   BM25Okapi    another idf, ln((N - df + 0.5) / (df + 0.5)), floored where it is negative;
+#                the same share of tf and length
+#   BM25Plus     another idf, ln((N + 1) / df), and a constant `delta` for every document;
+#                with delta = 0 the same share
+#   BM25L        another idf, ln((N + 1) / (df + 0.5)); with delta = 0 its share is ours
+#                multiplied by tf once more, so it agrees where every word occurs once
+
+
+def our_idf(corpus, word):
+    df = sum(word in document for document in corpus)
+    return math.log(1 + (len(corpus) - df + 0.5) / (df + 0.5))
+
+
+def with_our_idf(model, corpus):
+    model.idf = {word: our_idf(corpus, word) for document in corpus for word in document}
+    return model
+
+
+def matching(scores, corpus, query):
+    return {
+        document: score
+        for document, score in enumerate(scores.tolist())
+        if set(query) & set(corpus[document])
+    }
+
+
+wordy = st.lists(st.lists(words, max_size=12), min_size=1, max_size=12).filter(any)
+
+
+@settings(deadline=None)
+@given(wordy, queries)
+def test_scores_are_those_of_rank_bm25_okapi_and_plus_but_for_idf(corpus, query):
+    found = dict(search(index_of(corpus), query, facts(range(len(corpus)))))
+    for model in (BM25Okapi(corpus, k1=K1, b=B), BM25Plus(corpus, k1=K1, b=B, delta=0)):
+        scores = with_our_idf(model, corpus).get_scores(query)
+        assert found == pytest.approx(matching(scores, corpus, query), rel=PRECISION)
+
+
+@settings(deadline=None)
+@given(wordy, st.sampled_from("abcdefgh"))
+def test_a_single_word_is_ranked_as_rank_bm25_okapi_ranks_it(corpus, word):
+    model = BM25Okapi(corpus, k1=K1, b=B)
+    if model.idf.get(word, 0) <= 0:  # floored, or negative
+        return
+    found = dict(search(index_of(corpus), [word], facts(range(len(corpus)))))
+    ratio = our_idf(corpus, word) / model.idf[word]
+    expected = matching(model.get_scores([word]) * ratio, corpus, [word])
+    assert found == pytest.approx(expected, rel=PRECISION)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sets(words), min_size=1, max_size=12).filter(any), queries)
+def test_scores_are_those_of_rank_bm25_l_where_no_word_repeats(documents, query):
+    corpus = [sorted(document) for document in documents]
+    found = dict(search(index_of(corpus), query, facts(range(len(corpus)))))
+    model = with_our_idf(BM25L(corpus, k1=K1, b=B, delta=0), corpus)
+    expected = matching(model.get_scores(query), corpus, query)
+    assert found == pytest.approx(expected, rel=PRECISION)
+
+
+# -- change
+
+
+@settings(deadline=None)
+@given(corpora, st.lists(st.sets(st.integers(0, 15), max_size=6), max_size=3), corpora, queries)
+def test_removed_documents_leave_every_statistic(corpus, removals, later, query):
+    index, kept = index_of(corpus), dict(enumerate(corpus))
+    for removal in removals:
+        index.remove(sorted(removal))
+        kept = {document: text for document, text in kept.items() if document not in removal}
+    for number, text in enumerate(later, start=len(corpus)):
+        index.add_tokens(number, text)
+        kept[number] = text
+    order = sorted(kept)
+    expected = bm25([kept[document] for document in order], query, K1, B)
+    found = search(index, query, facts(order))
+    assert dict(found) == pytest.approx(
+        {order[place]: score for place, score in expected.items()}, rel=PRECISION
+    )
+    assert index.documents() == len(kept)
+    assert index.terms() == len({word for text in kept.values() for word in text})
+    for document in range(len(corpus) + len(later)):
+        assert sorted(index.terms_of(document)) == sorted(set(kept.get(document, ())))
+        assert index.has(document) is (document in kept)
+
+
+def test_a_removed_document_is_no_longer_the_first_of_its_word():
+    index = index_of([["a"], ["a", "b"]])
+    assert index.first_document("a") == 0
+    index.remove([0])
+    assert (index.first_document("a"), index.lookup(["a"])[1]) == (1, [1])
+    index.remove([1])
+    assert (index.first_document("a"), index.lookup(["a", "b"])) == (None, ([], []))
+    assert index.first_document("never seen") is None
+
+
+def test_documents_are_added_in_ascending_order():
+    index = Lexical()
+    index.add_tokens(3, ["a"])
+    for document in (3, 0):
+        with pytest.raises(ValueError, match="ascending"):
+            index.add_tokens(document, ["a"])
+    index.add_tokens(90, ["a"])
+    assert [document for document, _ in search(index, ["a"], facts([3, 90]))] == [3, 90]
+    assert (index.documents(), index.has(50), index.terms_of(50)) == (2, False, [])
+
+
+def test_ascii_text_is_tokenised_on_the_way_in_and_other_text_is_left_to_the_caller():
+    index = Lexical()
+    assert index.add_text(0, "Node.js, don't PANIC")
+    assert not index.add_text(1, "café")
+    assert (sorted(index.terms_of(0)), index.has(1)) == (["don't", "node.js", "panic"], False)
+
+
+@settings(deadline=None)
+@given(corpora, st.lists(st.sampled_from("abcdefghxyz"), max_size=6), st.data())
+def test_overlap_is_the_jaccard_of_the_sets_of_words(corpus, query, data):
+    index = index_of(corpus)
+    chosen = data.draw(st.lists(st.integers(0, len(corpus) + 1), max_size=5))
+    expected = []
+    for document in chosen:
+        own = set(corpus[document]) if document < len(corpus) else set()
+        union = own | set(query)
+        shared = own & set(query)
+        expected.append(np.float32(len(shared)) / np.float32(len(union)) if shared else 0.0)
+    assert index.overlap(query, chosen) == expected
+
+
+def test_overlap_follows_additions_and_removals():
+    index = index_of([["a", "b"], ["b"]])
+    assert index.overlap(["b"], [0, 1]) == [0.5, 1.0]
+    index.add_tokens(2, ["b", "c", "d"])
+    assert index.overlap(["b", "c"], [2]) == [pytest.approx(2 / 3)]
+    index.remove([1])
+    assert index.overlap(["b"], [0, 1, 2]) == [0.5, 0.0, pytest.approx(1 / 3)]
+
+
+def test_words_that_contain_a_part_are_found_while_some_document_has_them():
+    index = index_of([["東京", "京都"], ["大阪"]])
+    assert sorted(index.terms_containing("京")) == sorted(["東京", "京都"])
+    assert index.terms_containing("名") == []
+    index.remove([0])
+    assert index.terms_containing("京") == []
