@@ -1,0 +1,35 @@
+#!/bin/sh
+# Run the tests of the kernel and of the index with the kernel built under AddressSanitizer and
+# UndefinedBehaviorSanitizer, in an environment of its own.
+#
+#     scripts/sanitize.sh [pytest arguments]
+#
+# PYTHON names the interpreter, CXX the compiler (GCC, or a Clang with a shared runtime).
+set -eu
+cd "$(dirname "$0")/.."
+
+environment=.venv-sanitize
+python=$environment/bin/python
+[ -x "$python" ] || "${PYTHON:-python3}" -m venv "$environment"
+"$python" -m pip install --quiet --editable . \
+    --config-settings=cmake.define.PLUGMEM_SANITIZE=ON \
+    --config-settings=install.strip=false
+"$python" -m pip install --quiet hypothesis pytest pytest-asyncio pytest-socket pytest-timeout
+
+# Python itself is not instrumented, so the runtime has to be there before the kernel is loaded;
+# libstdc++ as well, for the runtime to see exceptions being thrown.
+compiler=${CXX:-c++}
+runtime=$("$compiler" -print-file-name=libasan.so)
+if ! [ -e "$runtime" ]; then
+    runtime=$("$compiler" -print-file-name="libclang_rt.asan-$(uname -m).so")
+fi
+LD_PRELOAD="$runtime $("$compiler" -print-file-name=libstdc++.so.6)"
+export LD_PRELOAD
+
+# The interpreter frees nothing at exit, so leaks are not looked for. Its own allocator would hide
+# what is read beyond the end of its objects.
+export ASAN_OPTIONS=detect_leaks=0
+export UBSAN_OPTIONS=print_stacktrace=1
+export PYTHONMALLOC=malloc
+
+exec "$python" -m pytest -p no:cacheprovider tests/kernels tests/index "$@"
