@@ -201,7 +201,7 @@ private:
 
         float of(float idf, float tf, float length) const {
             const float norm = k1 * ((1.0f - b) + b * length / average);
-            return (idf * (k1 + 1.0f)) * tf / (tf + norm);
+            return idf * ((tf * (k1 + 1.0f)) / (tf + norm));
         }
 
         float k1, b, documents, average;
