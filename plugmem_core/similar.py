@@ -1,5 +1,7 @@
 """Facts that a new one resembles (reference 2.1)."""
 
+import numpy as np
+
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
 from plugmem_core.kernels import NO_ID, OPEN, Scope
@@ -45,10 +47,16 @@ def find_similar(
     found: dict[int, Similar] = {}
     shares = index.lexical.postings.overlap(tokenize(text), live)
     for fact, share in zip(live, shares, strict=True):
-        if share > config.similar_jaccard:
+        if share > _single(config.similar_jaccard):
             found[fact] = Similar(fact, share, "lexical")
     if vector is not None and index.vectors is not None:
         for fact, cosine in index.vectors.similarities(vector, live, index.facts, scope):
-            if cosine > max(config.similar_cosine, found[fact].score if fact in found else 0.0):
+            least = max(_single(config.similar_cosine), found[fact].score if fact in found else 0.0)
+            if cosine > least:
                 found[fact] = Similar(fact, cosine, "vector")
     return tuple(sorted(found.values(), key=lambda one: (-one.score, one.id))[:REPORTED])
+
+
+def _single(threshold: float) -> float:
+    # Shares and cosines are in single precision; exactly at the threshold is not over it.
+    return float(np.float32(threshold))
