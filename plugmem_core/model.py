@@ -4,10 +4,11 @@ Facts and edges are named tuples, the cheapest immutable records Python has: a
 recall builds one per hit. Reports that are built once a call are dataclasses.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from plugmem_core.clock import to_datetime
 
@@ -188,6 +189,28 @@ class Similar(NamedTuple):
     reason: Literal["lexical", "vector"]
 
 
+T = TypeVar("T")
+
+
+class _Listed(Generic[T]):
+    """A report that can be used as the sequence of what it lists."""
+
+    __slots__ = ()
+
+    @property
+    def _items(self) -> tuple[T, ...]:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, position: int) -> T:
+        return self._items[position]
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What a write did.
@@ -227,61 +250,53 @@ class GuardedReceipt:
 
 
 @dataclass(frozen=True, slots=True)
-class FactPage:
+class FactPage(_Listed[Fact]):
     """One page of a listing; pass `next_cursor` to get the next. Iterates over its facts."""
 
     facts: tuple[Fact, ...]
     next_cursor: str | None
 
-    def __len__(self) -> int:
-        return len(self.facts)
-
-    def __getitem__(self, position: int) -> Fact:
-        return self.facts[position]
+    @property
+    def _items(self) -> tuple[Fact, ...]:
+        return self.facts
 
     def _repr_html_(self) -> str:
         return html_table([fact_row(fact) for fact in self.facts])
 
 
 @dataclass(frozen=True, slots=True)
-class EntityPage:
+class EntityPage(_Listed[Entity]):
     """One page of entities; pass `next_cursor` to get the next. Iterates over them."""
 
     entities: tuple[Entity, ...]
     next_cursor: str | None
 
-    def __len__(self) -> int:
-        return len(self.entities)
-
-    def __getitem__(self, position: int) -> Entity:
-        return self.entities[position]
+    @property
+    def _items(self) -> tuple[Entity, ...]:
+        return self.entities
 
 
 @dataclass(frozen=True, slots=True)
-class TagPage:
+class TagPage(_Listed[Tag]):
     """One page of tags; pass `next_cursor` to get the next. Iterates over them."""
 
     tags: tuple[Tag, ...]
     next_cursor: str | None
 
-    def __len__(self) -> int:
-        return len(self.tags)
-
-    def __getitem__(self, position: int) -> Tag:
-        return self.tags[position]
+    @property
+    def _items(self) -> tuple[Tag, ...]:
+        return self.tags
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class History(_Listed[Fact]):
     """A revision chain, oldest first. Iterates over its facts."""
 
     facts: tuple[Fact, ...]
 
-    def __len__(self) -> int:
-        return len(self.facts)
-
-    def __getitem__(self, position: int) -> Fact:
-        return self.facts[position]
+    @property
+    def _items(self) -> tuple[Fact, ...]:
+        return self.facts
 
     def _repr_html_(self) -> str:
         return html_table([fact_row(fact) for fact in self.facts])
