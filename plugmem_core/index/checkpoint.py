@@ -78,12 +78,10 @@ def load(
         return None
     path = checkpoint_path(database)
     try:
-        with (
-            path.open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-            memoryview(data) as view,
-        ):
-            return _read(Index(config, store), view, state)
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # Unmapped when the last view of it goes; closing it sooner fails while one is about.
+        return _read(Index(config, store), memoryview(data), state)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:
