@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from plugmem_core.clock import Clock
 from plugmem_core.config import MemoryConfig
 from plugmem_core.embed import Embedder
-from plugmem_core.errors import ClosedError, StorageError
+from plugmem_core.errors import ClosedError, ReadOnlyError, StorageError
 from plugmem_core.filters import Filter
 from plugmem_core.gate import Gate
 from plugmem_core.index import Index, load_checkpoint, save_checkpoint
@@ -103,6 +103,8 @@ class Engine:
         """Save the index beside the file; a memory without a file has nothing to save."""
         if self.store.path is None:
             return
+        if self.store.read_only:
+            raise ReadOnlyError("the memory was opened with read_only=True; open it for writing")
         self.sync()
         token = token_hex(16)
         with self.gate:
