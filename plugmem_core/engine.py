@@ -3,11 +3,11 @@
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any
 
 from plugmem_core.clock import Clock
 from plugmem_core.config import MemoryConfig
@@ -21,10 +21,8 @@ from plugmem_core.model import Edge, Fact
 from plugmem_core.store import Changes, FileState, SqliteStore, Transaction
 from plugmem_core.vectorizer import Vectorizer
 
-Shown = TypeVar("Shown")
-
 CARDS = 16_384
-"""Facts, and edges, whose shown form is kept in memory."""
+"""Facts whose shown form is kept in memory."""
 
 
 class Engine:
@@ -62,7 +60,6 @@ class Engine:
         self._process = os.getpid()
         self._closed = False
         self._cards: OrderedDict[int, tuple[Any, ...]] = OrderedDict()
-        self._edges: OrderedDict[int, Edge] = OrderedDict()
         self._seen_version = -1
         self._behind = True
         try:
@@ -127,7 +124,6 @@ class Engine:
         with self.gate.alone:
             self.index = index
             self._cards.clear()
-            self._edges.clear()
         self._behind = True  # others may have committed while it was made
 
     # -- in step with truth
@@ -157,17 +153,12 @@ class Engine:
     def _catch_up(self) -> None:
         with self.store.changes_since(self.index.change) as changes, self.gate.alone:
             self.index.apply(changes, self._touch)
-            self._edges.clear()
             self.state = self.store.state()
         self._behind = False
 
     def _follow(self, changes: Changes, state: FileState) -> None:
         with self.gate.alone:
             self.index.apply(changes, self._touch)
-            for edge in changes.edges:
-                self._edges.pop(edge.id, None)
-            if changes.entities or changes.aliases:
-                self._edges.clear()
             self.state = state
         self._behind = False
 
@@ -195,30 +186,13 @@ class Engine:
 
     def cards(self, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
         """Return what is shown of facts, by id; facts without a row are left out."""
-        return self._looked_up(self._cards, ids, self.store.cards, _card)
-
-    def facts(self, ids: Sequence[int]) -> list[Fact]:
-        """Return facts in the order of their ids given; those without a row are left out."""
-        cards = self.cards(ids)
-        return [make_fact(cards[fact]) for fact in ids if fact in cards]
-
-    def edges(self, ids: Sequence[int]) -> tuple[Edge, ...]:
-        """Return edge versions in the order given."""
-        found = self._looked_up(self._edges, ids, self.store.edges, make_edge)
-        return tuple(found[edge] for edge in ids if edge in found)
-
-    def _looked_up(
-        self,
-        known: OrderedDict[int, Shown],
-        ids: Sequence[int],
-        read: Callable[[Sequence[int]], list[tuple[Any, ...]]],
-        show: Callable[[tuple[Any, ...]], Shown],
-    ) -> dict[int, Shown]:
-        found = {key: item for key in ids if (item := known.get(key)) is not None}
+        known = self._cards
+        found = {fact: card for fact in ids if (card := known.get(fact)) is not None}
         if len(found) == len(ids):
             return found
         change = self.index.change
-        fresh = {row[0]: show(row) for row in read([key for key in ids if key not in found])}
+        rows = self.store.cards([fact for fact in ids if fact not in found])
+        fresh = {row[0]: _card(row) for row in rows}
         with self.gate:
             if self.index.change == change:  # else some of it may be out of date already
                 known.update(fresh)
@@ -226,6 +200,11 @@ class Engine:
                     with suppress(KeyError):  # another thread was faster
                         known.popitem(last=False)
         return found | fresh
+
+    def facts(self, ids: Sequence[int]) -> list[Fact]:
+        """Return facts in the order of their ids given; those without a row are left out."""
+        cards = self.cards(ids)
+        return [make_fact(cards[fact]) for fact in ids if fact in cards]
 
     def _touch(self, fact: int) -> None:
         self._cards.pop(fact, None)
@@ -247,8 +226,13 @@ def _card(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def make_fact(card: tuple[Any, ...]) -> Fact:
     """Return the fact of a card, with metadata of its own."""
+    return Fact._make(with_metadata(card))
+
+
+def with_metadata(card: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the fields of a card's fact, with metadata of its own."""
     metadata = json.loads(card[4]) if card[4] else {}
-    return Fact._make((*card[:4], metadata, *card[5:]))
+    return (*card[:4], metadata, *card[5:])
 
 
 def make_edge(row: tuple[Any, ...]) -> Edge:

@@ -11,6 +11,7 @@ from plugmem_core.index.spaces import Namespaces
 from plugmem_core.index.tags import TagIndex
 from plugmem_core.index.vectors import VectorIndex
 from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists
+from plugmem_core.model import Edge
 from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore
 
 
@@ -32,6 +33,8 @@ class Index:
         self.vectors: VectorIndex | None = None
         self.spaces = Namespaces()
         self.names = EntityNames()
+        self.relations: dict[int, str] = {}
+        self.edge_properties: dict[int, str] = {}
         self.metadata = MetadataColumns(store.metadata)
         self._config = config
         self._store = store
@@ -49,6 +52,7 @@ class Index:
         if not self.names.update(changes.entities, changes.aliases):
             self.read_names()
         for relation in changes.relations:
+            self.relations[relation.id] = relation.name
             self.graph.put_relation(relation.id, relation.rank)
         for row in changes.facts:
             self._put_fact(row)
@@ -70,6 +74,8 @@ class Index:
         self.names = EntityNames()
         self.names.update(names.entities, names.aliases)
         self.spaces.update(names.namespaces)
+        self.relations.update((row.id, row.name) for row in names.relations)
+        self.edge_properties.update(names.edge_properties)
 
     def vectors_of(self, dim: int) -> VectorIndex:
         """Return the vector index, made on first need."""
@@ -110,7 +116,31 @@ class Index:
             row.forgotten_at is not None,
         )
 
+    def edges(self, ids: list[int]) -> tuple[Edge, ...]:
+        """Return edge versions, in the order given."""
+        shown, relations, properties = self.names.shown, self.relations, self.edge_properties
+        edges = []
+        for edge, src, relation, dst, provenance, recorded, start, end, _ in self.graph.rows(ids):
+            name, space = shown(src)
+            edges.append(
+                Edge(
+                    edge,
+                    name,
+                    relations[relation],
+                    shown(dst)[0],
+                    None if provenance == NO_ID else provenance,
+                    json.loads(properties[edge]) if edge in properties else {},
+                    self.spaces.path(space),
+                    recorded,
+                    start,
+                    None if end == OPEN else end,
+                )
+            )
+        return tuple(edges)
+
     def _put_edge(self, row: EdgeRow) -> None:
+        if row.properties is not None:
+            self.edge_properties[row.id] = row.properties
         self.graph.put(
             row.id,
             row.src,

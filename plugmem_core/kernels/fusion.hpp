@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cmath>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "facts.hpp"
@@ -19,18 +19,42 @@ struct Fused {
     std::vector<Row> rows; // by (score desc, id asc)
 };
 
+// The rows of a fusion by fact id; open addressing, sized for the few hundred there are.
+class Places {
+public:
+    explicit Places(size_t most) {
+        size_t size = 16;
+        while (size < 2 * most) size *= 2;
+        places_.assign(size, {NONE, 0});
+    }
+
+    // The row of a fact, or `next` for one not met before.
+    size_t find_or_add(Id id, size_t next) {
+        size_t at = (id * 2654435769u) & (places_.size() - 1);
+        while (places_[at].first != NONE && places_[at].first != id) at = (at + 1) & (places_.size() - 1);
+        if (places_[at].first == NONE) places_[at] = {id, static_cast<uint32_t>(next)};
+        return places_[at].second;
+    }
+
+private:
+    std::vector<std::pair<Id, uint32_t>> places_;
+};
+
 // score(f) = sum over lists of weight / (k + rank), rank counted from 1, times
 // 1 + boost * 2^(-age / half_life); in single precision, lists in the order given.
 inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
                   float boost, float half_life, Millis now, const FactTable& facts) {
     Fused out;
-    std::unordered_map<Id, size_t> place;
+    size_t most = 0;
+    for (const auto* list : lists) most += list->ids.size();
+    out.rows.reserve(most);
+    Places places(most);
     for (size_t list = 0; list < lists.size(); ++list) {
         const auto& ids = lists[list]->ids;
         for (size_t rank = 0; rank < ids.size(); ++rank) {
-            const auto [at, added] = place.try_emplace(ids[rank], out.rows.size());
-            if (added) out.rows.push_back({ids[rank], 0.0f, 0, facts.bytes(ids[rank])});
-            auto& row = out.rows[at->second];
+            const size_t place = places.find_or_add(ids[rank], out.rows.size());
+            if (place == out.rows.size()) out.rows.push_back({ids[rank], 0.0f, 0, facts.bytes(ids[rank])});
+            auto& row = out.rows[place];
             row.score += weights[list] / (k + static_cast<float>(rank) + 1.0f);
             row.sources |= 1u << list;
         }

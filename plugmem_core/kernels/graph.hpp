@@ -144,6 +144,7 @@ public:
                 edge.recorded, edge.from, edge.to, edge.closed_at};
     }
 
+    const Edge& at(Id id) const { return edges_.at(id); }
     size_t size() const { return edges_.size(); }
     size_t open() const { return open_; }
 

@@ -284,6 +284,15 @@ NB_MODULE(_kernels, m) {
              Released())
         .def("open", &Graph::open)
         .def("row", &Graph::row, "id"_a)
+        .def("rows", [](const Graph& self, const std::vector<Id>& ids) {
+            nb::list out;
+            for (const Id id : ids) {
+                const Edge& edge = self.at(id);
+                out.append(nb::make_tuple(id, edge.src, edge.relation, edge.dst, edge.provenance,
+                                          edge.recorded, edge.from, edge.to, edge.closed_at));
+            }
+            return out;
+        }, "ids"_a)
         .def("__len__", &Graph::size)
         .def("save", [](const Graph& self) { return to_bytes(self.save()); })
         .def("load", [](Graph& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);

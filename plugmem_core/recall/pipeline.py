@@ -71,9 +71,10 @@ def rank(
     ranking = Ranking()
     lists = ranking.lists
     ranking.anchors = find_anchors(index, query, tokens)
-    alone = vector is None and not ranking.anchors and query.range is None
-    if alone and config.w_bm25 and not query.explain:  # an explanation shows every candidate
-        limit = min(limit, deepest_rank(config, query.k + 1))
+    window = query.range is not None or _only_filters(query, tokens, vector)
+    asked = [bool(tokens), vector is not None, bool(ranking.anchors), window]
+    if not query.explain:  # an explanation shows every candidate
+        limit = min(limit, _deepest(config, asked, query.k + 1, limit))
     lists[0] = lexical(index, tokens, limit, scope)
     if vector is not None:
         ef = query.ef or config.hnsw_ef_search
@@ -83,7 +84,7 @@ def rank(
         walked = walk(index, ranking.anchors, depth, config.graph_decay, scope, looks_back(query))
         ranking.edges = walked.edges
         lists[2] = around(index, walked, config, limit, scope)
-    if query.range is not None or _only_filters(query, tokens, vector):
+    if window:
         lists[3] = newest(index, query.range, limit, scope)
     ranking.fused = fuse_ranks(index, lists, config, now)
     rows = ranking.fused.rows(query.k + 1)
@@ -112,6 +113,13 @@ def explain_rows(
         boost = 1 + config.w_recency * 2 ** (-age / (config.half_life_days * DAY_MS))
         explained.append(FactExplanation(fact, evidence, boost, score))
     return tuple(explained)
+
+
+def _deepest(config: MemoryConfig, asked: list[bool], k: int, limit: int) -> int:
+    """Return how far down a ranking has to be known: less far when there is only the one."""
+    weighed = [weight for weight, one in zip(weights(config), asked, strict=True) if one]
+    # Without weight every rank scores the same, and the smallest ids win.
+    return deepest_rank(config, k) if len(weighed) == 1 and weighed[0] > 0 else limit
 
 
 def _only_filters(query: Query, tokens: list[str], vector: Vector | None) -> bool:

@@ -33,18 +33,18 @@ def escape(text: str) -> str:
 
 
 def _fact_line(fact: RecalledFact) -> str:
-    subject = f"{escape(fact.entity)}: " if fact.entity is not None else ""
     since = _month(fact.valid_from // DAY_MS)
     if fact.valid_to is None:
         state = f"{since}; active"
     else:
         state = f"{since} → {_month(fact.valid_to // DAY_MS)}; closed"
-    tags = "".join(f" #{escape(tag)}" for tag in fact.tags)
-    return f"- [f{fact.id}] {subject}{escape(fact.text)} ({state}){tags}"
+    subject = "" if fact.entity is None else f"{fact.entity}: "
+    tags = " #" + " #".join(fact.tags) if fact.tags else ""
+    return escape(f"- [f{fact.id}] {subject}{fact.text} ({state}){tags}")
 
 
 def _edge_line(edge: Edge) -> str:
-    return f"- links: {escape(edge.src)} —{escape(edge.relation)}→ {escape(edge.dst)}"
+    return escape(f"- links: {edge.src} —{edge.relation}→ {edge.dst}")
 
 
 @lru_cache(maxsize=4096)

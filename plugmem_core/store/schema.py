@@ -100,6 +100,7 @@ CREATE TABLE edges (
 );
 CREATE INDEX edges_change ON edges (change);
 CREATE UNIQUE INDEX edges_open ON edges (src, relation, dst) WHERE valid_to IS NULL;
+CREATE INDEX edges_properties ON edges (id) WHERE properties IS NOT NULL;
 CREATE INDEX edges_src ON edges (src);
 CREATE INDEX edges_dst ON edges (dst);
 CREATE TABLE purges (

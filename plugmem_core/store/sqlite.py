@@ -59,12 +59,13 @@ Row = TypeVar("Row")
 
 
 class Names(NamedTuple):
-    """Everything that has a name."""
+    """Everything that has a name, and what edges carry."""
 
     namespaces: list[NamespaceRow]
     entities: list[EntityRow]
     aliases: list[AliasRow]
     relations: list[RelationRow]
+    edge_properties: list[tuple[int, str]]
 
 
 class SqliteStore:
@@ -216,13 +217,16 @@ class SqliteStore:
             yield changes
 
     def names(self) -> Names:
-        """Return every namespace, entity, alias and relation."""
+        """Return every namespace, entity, alias and relation, and the properties of edges."""
         with self._snapshot() as sql:
             return Names(
                 self._namespaces(sql),
                 [EntityRow(*row) for row in sql.execute("SELECT * FROM entities ORDER BY id")],
                 [AliasRow(*row) for row in sql.execute("SELECT * FROM aliases ORDER BY key")],
                 [RelationRow(*row) for row in sql.execute("SELECT * FROM relations ORDER BY id")],
+                sql.execute(
+                    "SELECT id, properties FROM edges WHERE properties IS NOT NULL"
+                ).fetchall(),
             )
 
     def cards(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
@@ -259,10 +263,6 @@ class SqliteStore:
         with self.reading():
             rows = self._reader.execute("SELECT id FROM facts WHERE key = ?", (key,)).fetchall()
         return [fact for (fact,) in rows]
-
-    def edges(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
-        """Return edge versions with names instead of ids, by id."""
-        return self._by_ids(_EDGE + "WHERE g.id IN", ids)
 
     def edges_of(self, entities: Sequence[int] | None) -> list[tuple[Any, ...]]:
         """Return every version of the edges that touch some entities, or of all, by id."""

@@ -315,7 +315,14 @@ class FactVerbs(Verbs):
         >>> memory.get(memory.remember("water boils at 100 °C").id).text
         'water boils at 100 °C'
         """
-        return self.get_many([id], namespace=namespace)[0]
+        fact = check_id(id)
+        scope = check_namespace(namespace)
+        engine = self._ready()
+        with engine.gate:
+            if not engine.index.facts.admits(self._visible(scope), fact):
+                return None
+        found = engine.facts([fact])
+        return found[0] if found else None
 
     def get_many(self, ids: Iterable[int], *, namespace: Namespace = ()) -> list[Fact | None]:
         """Return many facts, `None` in the place of each that is not here.

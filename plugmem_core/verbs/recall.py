@@ -1,18 +1,20 @@
 """Recall, and the explanation of what is missing from it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from plugmem_core.clock import Instant
-from plugmem_core.engine import Engine, make_fact
+from plugmem_core.engine import Engine, with_metadata
 from plugmem_core.errors import NotFoundError
 from plugmem_core.inputs import VectorLike, check_id
-from plugmem_core.model import Namespace, RecalledFact
+from plugmem_core.kernels import IdSet
+from plugmem_core.model import Edge, Namespace, RecalledFact
 from plugmem_core.recall import (
     SOURCE_NAMES,
     Absence,
     Anchors,
     Explanation,
+    FactExplanation,
     Query,
     Ranking,
     RecallResult,
@@ -23,6 +25,17 @@ from plugmem_core.recall import (
     require_question,
 )
 from plugmem_core.verbs.base import Verbs, twin
+
+
+class _Found(NamedTuple):
+    """What the stages found, as of one moment."""
+
+    ranking: Ranking
+    edges: tuple[Edge, ...]
+    explained: tuple[FactExplanation, ...]
+    passing: IdSet | None
+    now: int
+    note: str | None
 
 
 class RecallVerbs(Verbs):
@@ -157,10 +170,11 @@ class RecallVerbs(Verbs):
         spaces = engine.index.spaces.mask(query.namespace)
         if not rows or (spaces is not None and not spaces[rows[0].namespace]):
             raise NotFoundError(f"fact {fact} does not exist")
-        ranking, now, _ = self._rank(engine, query)
-        passing = engine.passing(query.where)
+        found = self._rank(engine, query)
         with engine.gate:
-            return explain_absence(engine.index, query, rows[0], ranking, passing, now)
+            return explain_absence(
+                engine.index, query, rows[0], found.ranking, found.passing, found.now
+            )
 
     arecall = twin(recall)
     aexplain_absent = twin(explain_absent)
@@ -171,39 +185,42 @@ class RecallVerbs(Verbs):
         engine = self._ready()
         return engine.vectorizer.expected_dim(engine.state)
 
-    def _rank(self, engine: Engine, query: Query) -> tuple[Ranking, int, list[str]]:
-        notes: list[str] = []
+    def _rank(self, engine: Engine, query: Query) -> _Found:
+        note = None
         vector = query.vector
         if vector is None and query.text and engine.vectorizer.embedder is not None:
-            vector, problem = engine.vectorizer.query(query.text, engine.state)
-            notes = [problem] if problem else []
+            vector, note = engine.vectorizer.query(query.text, engine.state)
         passing = engine.passing(query.where)
         now = engine.clock()
+        index = engine.index
         with engine.gate:
-            return rank(engine.index, engine.config, query, vector, now, passing), now, notes
+            ranking = rank(index, engine.config, query, vector, now, passing)
+            edges = index.edges(ranking.edges) if ranking.edges else ()
+            rows = ranking.selection.rows
+            explained = (
+                explain_rows(index, ranking, rows, engine.config, now) if query.explain else ()
+            )
+        return _Found(ranking, edges, explained, passing, now, note)
 
     def _answer(self, query: Query) -> RecallResult:
         engine = self._ready()
         while True:
-            ranking, now, notes = self._rank(engine, query)
-            rows = ranking.selection.rows
+            found = self._rank(engine, query)
+            rows = found.ranking.selection.rows
             cards = engine.cards([row[0] for row in rows])
             if len(cards) == len(rows):
                 break
             engine.sync()  # a fact was removed between ranking and reading; rank again
         facts = tuple(
-            RecalledFact(*make_fact(cards[fact]), score, SOURCE_NAMES[sources])
+            RecalledFact._make((*with_metadata(cards[fact]), score, SOURCE_NAMES[sources]))
             for fact, score, sources, _ in rows
         )
-        edges = engine.edges(ranking.edges) if ranking.edges else ()
         explanation = None
         if query.explain:
-            with engine.gate:
-                explained = explain_rows(engine.index, ranking, rows, engine.config, now)
             explanation = Explanation(
-                explained,
-                tuple(engine.store.entity_names(ranking.anchors)),
-                ranking.candidates,
-                tuple(notes),
+                found.explained,
+                tuple(engine.store.entity_names(found.ranking.anchors)),
+                found.ranking.candidates,
+                () if found.note is None else (found.note,),
             )
-        return RecallResult(facts, edges, ranking.selection.truncated, explanation)
+        return RecallResult(facts, found.edges, found.ranking.selection.truncated, explanation)
