@@ -313,7 +313,6 @@ class GraphVerbs(Verbs):
 
 
 def _holds(edge: Edge, at: int | None, now: int) -> bool:
-    if at is None:
-        return edge.valid_to is None and edge.valid_from <= now
-    ended = edge.valid_to is not None and edge.valid_to <= at
-    return max(edge.recorded_at, edge.valid_from) <= at and not ended
+    known, instant = (edge.recorded_at <= at, at) if at is not None else (True, now)
+    ended = edge.valid_to is not None and edge.valid_to <= instant
+    return known and edge.valid_from <= instant and not ended
