@@ -1,7 +1,7 @@
 """Reading a folder into pieces of text, each to become a fact.
 
-Markdown is split at its headings, plain text at blank lines, a chat (JSONL) has a
-message a line. Whatever cannot be read is skipped, with a note saying why.
+Markdown is split at its headings and at blank lines, plain text at blank lines; a chat
+(JSONL) has a message a line. Whatever cannot be read is skipped, with a note saying why.
 """
 
 import json
@@ -92,9 +92,7 @@ def _read(path: Path, name: str, notes: list[str]) -> list[Piece]:
         case ".jsonl":
             pieces = _chat(text, name, notes)
         case _:
-            pieces = [
-                Piece(part, name) for block in BLANK_LINES.split(text) for part in _parts(block)
-            ]
+            pieces = [Piece(part, name) for part in _paragraphs(text)]
     if not pieces:
         raise UnreadableError("nothing in it to remember")
     return pieces
@@ -117,6 +115,11 @@ def _text(path: Path) -> str:
         raise UnreadableError(f"not UTF-8 at byte {error.start}; convert it") from None
 
 
+def _paragraphs(text: str) -> Iterator[str]:
+    for block in BLANK_LINES.split(text):
+        yield from _parts(block)
+
+
 def _parts(text: str) -> list[str]:
     """Return a text on one line, cut between words where it is too long."""
     return textwrap.wrap(" ".join(text.split()), MAX_PIECE, break_on_hyphens=False)
@@ -124,7 +127,7 @@ def _parts(text: str) -> list[str]:
 
 def _markdown(text: str, name: str) -> Iterator[Piece]:
     for heading, body in _sections(text):
-        for part in _parts(body):
+        for part in _paragraphs(body):
             yield Piece(f"{heading}: {part}" if heading else part, name, heading)
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -26,9 +27,7 @@ def run_demo(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def sources(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(SCRIPTS)
-    import sources
-
-    return sources
+    return import_module("sources")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,7 @@ def test_a_question_of_ones_own_is_answered() -> None:
 
 def write_odd_folder(root: Path) -> None:
     (root / "guide.md").write_text(
-        "# Watering\n\nFerns want rain water.\n\n```sh\n# no heading\n```\n\n## Feeding ##\n\n"
+        "# Watering\n\nFerns want rain water.\n\n## Feeding ##\n\n```sh\n# no heading\n```\n\n"
         + "Compost in spring. " * 400
     )
     (root / "notes.TXT").write_bytes("\ufeffThe gate sticks.\r\n\r\nOil it in May.".encode())
@@ -116,7 +115,7 @@ def test_a_folder_of_odd_files_is_loaded_as_far_as_it_can_be(tmp_path: Path) -> 
         "mine/chat.jsonl: a piece was skipped, text has a lone surrogate",
     ):
         assert f"note: {note}" in done.stdout
-    assert re.search(r"^ +9  mine/guide\.md$", done.stdout, re.MULTILINE)
+    assert re.search(r"^ +10  mine/guide\.md$", done.stdout, re.MULTILINE)
     assert re.search(r"^ +2  mine/notes\.TXT$", done.stdout, re.MULTILINE)
     assert re.search(r"  Watering\n    Watering: Ferns want rain water", done.stdout)
     assert re.search(r"2023-01-01: The shed key is red.\n  from 2023-06-01: Now blue", done.stdout)

@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from jupyter_client import AsyncKernelManager
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 from plugmem_core import Memory
@@ -15,6 +15,12 @@ from plugmem_core import Memory
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 Output = tuple[str, str]
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    notebook: nbformat.NotebookNode
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # of theirs
+    return notebook
 
 
 def shown(output: dict[str, Any]) -> Output:
@@ -53,8 +59,7 @@ def test_there_are_notebooks() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 async def test_a_notebook_shows_what_is_committed(path: Path, folder: str) -> None:
-    committed = nbformat.read(path, as_version=4)
-    fresh = nbformat.read(path, as_version=4)
+    committed, fresh = read(path), read(path)
     # Sockets in the file system: no port is opened, and nothing else can listen in.
     kernel = AsyncKernelManager(transport="ipc", connection_file=f"{folder}/kernel.json")
     resources = {"metadata": {"path": folder}}
@@ -73,7 +78,8 @@ def test_stored_markup_is_text_in_every_table() -> None:
     result = memory.recall("new script", entities=[markup], explain=True)
     [fact] = result.facts
     stored = memory.get(fact.id)
-    tables = [
+    assert stored is not None
+    tables: list[Any] = [
         result,
         fact,
         stored,

@@ -21,6 +21,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from langchain_plugmem import PlugmemRetriever
+from langchain_plugmem._mapping import FactField
 from langchain_plugmem.retrievers import _SETTINGS
 from plugmem_core import (
     ClosedError,
@@ -219,7 +220,7 @@ def test_changing_a_document_changes_no_later_one(memory: Memory) -> None:
 
 
 def test_included_fields_are_plain_and_named_on_every_document(memory: Memory) -> None:
-    include = [
+    include: list[FactField] = [
         *("id", "key", "entity", "tags", "namespace", "recorded_at", "valid_from"),
         *("valid_to", "expires_at", "revises", "sources"),
     ]
@@ -294,7 +295,7 @@ async def test_a_question_that_is_no_text_is_refused(memory: Memory, question: A
 
 def test_a_misspelled_constructor_argument_is_an_error(memory: Memory) -> None:
     with pytest.raises(ValidationError, match=r"unknown 'top_k'; accepted are .*\bk, fact_tags"):
-        PlugmemRetriever(memory=memory, top_k=3)
+        PlugmemRetriever.model_validate({"memory": memory, "top_k": 3})
 
 
 async def test_a_misspelled_call_argument_is_an_error(memory: Memory) -> None:
@@ -340,9 +341,9 @@ def test_a_bad_value_is_refused_by_constructor_and_call(
 
 def test_memory_is_required_and_must_be_one() -> None:
     with pytest.raises(ValidationError, match="memory"):
-        PlugmemRetriever()
+        PlugmemRetriever.model_validate({})
     with pytest.raises(ValidationError, match="instance of Memory"):
-        PlugmemRetriever(memory="notes.db")
+        PlugmemRetriever.model_validate({"memory": "notes.db"})
 
 
 class Events(BaseCallbackHandler):
