@@ -1,11 +1,13 @@
 """When two outcomes count as equal."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 TOLERANCE = 1e-6  # relative, of every score
+CLOSED_MONTHS = re.compile(r"\((\d{4,}-\d\d) → (\d{4,}-\d\d); closed\)")
 
 
 def disagreement(expected: Any, actual: Any, path: str = "") -> str | None:
@@ -27,6 +29,26 @@ def disagreement(expected: Any, actual: Any, path: str = "") -> str | None:
         return None if same else f"{path or 'outcome'}: expected {expected!r}, got {actual!r}"
     found = (disagreement(left, right, path + step) for step, left, right in pairs)
     return next((problem for problem in found if problem), None)
+
+
+def without_inversion(outcome: Any) -> Any:
+    """Return the reference's recall as if it ended no interval before it began.
+
+    A fact that is closed before it became true never was: for the reference its end then lies
+    before its start, for us at its start. Neither is valid at any instant.
+    """
+    if not _is_recall(outcome):
+        return outcome
+    facts = [
+        fact | {"valid_to": fact["valid_to"] and max(fact["valid_from"], fact["valid_to"])}
+        for fact in outcome["facts"]
+    ]
+
+    def ordered(months: re.Match[str]) -> str:
+        start, end = months.groups()
+        return f"({start} → {max(start, end)}; closed)"
+
+    return outcome | {"facts": facts, "rendered": CLOSED_MONTHS.sub(ordered, outcome["rendered"])}
 
 
 def is_one_ulp_swap(expected: Any, actual: Any) -> bool:

@@ -9,7 +9,7 @@ What the two engines are meant to do differently (`test_differences.py`) is not 
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from .operations import (
@@ -63,8 +63,10 @@ ENTITIES = (
     ("sea",),
 )
 """Spellings of each entity."""
-UNKNOWN_ENTITIES = ("Nobody", "atlantis", "!!!")
+UNKNOWN_ENTITIES = ("Nobody", "atlantis")
 RELATIONS = ("feeds", "near", "owns", "Near", "sibling_of", "reports to", "red", "valve", "knows")
+PLAIN_RELATIONS = ("flows to", "made_of", "Kin", "kin", "seen:at")
+"""Relations whose names are nothing else."""
 TAGS = ("owns", "red", "site:north", "Keep", "keep", "a b", "drop")
 UNKNOWN_TAGS = ("Site:North", "nothing")
 BATCH = 100
@@ -88,6 +90,8 @@ class Profile:
         maintains: Whether the forgotten is purged now and then.
         tunes: Whether the knobs of recall are drawn at random.
         hub: Share of names that are all the first entity's.
+        relations: What edges are called.
+        dated: Whether every query says as of when.
     """
 
     name: str
@@ -97,6 +101,8 @@ class Profile:
     maintains: bool = False
     tunes: bool = False
     hub: float = 0.0
+    relations: Sequence[str] = RELATIONS
+    dated: bool = False
 
 
 @dataclass(slots=True)
@@ -104,6 +110,7 @@ class _Known:
     """A fact as the author believes both engines keep it."""
 
     fact: NewFact
+    valid_from: int
     state: State = "current"
 
 
@@ -204,7 +211,7 @@ class Author:
             k=self._random.choice((1, 2, 3, 5, 8, 8, 20, 64)),
             tags=self._filter_tags() if chance(0.15) else (),
             entities=entities,
-            as_of=self._instant() if chance(0.35) else None,
+            as_of=self._instant() if self.profile.dated or chance(0.35) else None,
             range=window,
             closed=chance(0.25),
             token_budget=self._random.choice(TIGHT_BUDGETS if chance(0.25) else BUDGETS),
@@ -235,10 +242,11 @@ class Author:
     # --- what the author believes -----------------------------------------------------------
 
     def _store(self, fact: NewFact, at: int) -> None:
-        self._facts.append(_Known(fact))
+        valid_from = at if fact.valid_from is None else fact.valid_from
+        self._facts.append(_Known(fact, valid_from))
         self._said.add(_statement(fact.text, fact.entity))
         self._edges += [(fact.entity or "", relation, target) for relation, target in fact.links]
-        self._instants += [at, at if fact.valid_from is None else fact.valid_from]
+        self._instants += [at, valid_from]
 
     def _end(self, known: _Known, state: State) -> None:
         if known.state == "current":
@@ -265,7 +273,13 @@ class Author:
 
     def _revise(self) -> Write:
         target = self._target()
-        return self._remember() if target is None else Revise(self._now, target, self._new_fact())
+        if target is None:
+            return self._remember()
+        fact = self._new_fact()
+        if fact.valid_from is not None and target < len(self._facts):
+            later = max(fact.valid_from, self._facts[target].valid_from)
+            fact = replace(fact, valid_from=later)
+        return Revise(self._now, target, fact)
 
     def _forget(self) -> Write:
         target = self._target()
@@ -369,7 +383,7 @@ class Author:
         return tuple(anchors)
 
     def _relation(self) -> str:
-        return self._random.choice(RELATIONS)
+        return self._random.choice(self.profile.relations)
 
     def _links(self) -> tuple[Link, ...]:
         return tuple((self._relation(), self._entity()) for _ in range(self._random.randint(1, 3)))
@@ -411,8 +425,8 @@ class Author:
         return known + self._random.choice((0, 0, 0, -1, 1, DAY))
 
     def _window(self) -> tuple[int, int]:
-        start, end = self._instant(), self._instant()
-        return (start, end) if self._chance(0.1) else (min(start, end), max(start, end))
+        start, end = sorted((self._instant(), self._instant()))
+        return start, end
 
     def _some(self, choices: Sequence[T], most: int) -> tuple[T, ...]:
         return tuple(self._random.choices(choices, k=self._random.randint(1, most)))

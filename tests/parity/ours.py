@@ -40,7 +40,7 @@ class Ours:
         self._opened += 1
         self._path = self._directory / f"ours-{self._opened}.db"
         self._config = MemoryConfig(durability="normal", **knobs)
-        self._dim = dim or None
+        self._dim = dim
         self._memory = self._open()
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ def _hit(fact: RecalledFact) -> dict[str, Any]:
     return {
         "id": fact.id,
         "score": fact.score,
-        "sources": list(fact.sources),
+        "sources": sorted(fact.sources),
         "recorded_at": fact.recorded_at,
         "valid_from": fact.valid_from,
         "valid_to": fact.valid_to,

@@ -1,10 +1,10 @@
 """Playing a history on both engines, and cutting a failing one down to what matters."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .comparison import disagreement, is_one_ulp_swap
+from .comparison import disagreement, is_one_ulp_swap, without_inversion
 from .generator import Author
 from .operations import Operation
 
@@ -47,13 +47,32 @@ class Game:
         Raises:
             Mismatch: They did not; the history is cut down first.
         """
-        dim, knobs = author.profile.dim, author.knobs()
+        self.follow(
+            author.history(queries=queries, facts=facts),
+            dim=author.profile.dim,
+            knobs=author.knobs(),
+            learn=author.learn,
+        )
+
+    def follow(
+        self,
+        history: Iterable[Operation],
+        *,
+        dim: int,
+        knobs: Mapping[str, float],
+        learn: Callable[[Operation, Any], None] = lambda step, outcome: None,
+    ) -> None:
+        """Take the steps of a history; `learn` hears of each outcome before the next one.
+
+        Raises:
+            Mismatch: They did not agree; the history is cut down first.
+        """
         self._open(dim, knobs)
         steps: list[Operation] = []
         try:
-            for step in author.history(queries=queries, facts=facts):
+            for step in history:
                 steps.append(step)
-                author.learn(step, self._compare(steps))
+                learn(step, self._compare(steps))
         except Mismatch as mismatch:
             raise self._shrunk(mismatch, dim, knobs) from None
         except Exception as error:
@@ -65,7 +84,8 @@ class Game:
         self.ours.open(dim=dim, knobs=knobs)
 
     def _compare(self, steps: list[Operation]) -> Any:
-        expected, actual = self.reference.apply(steps[-1]), self.ours.apply(steps[-1])
+        expected = without_inversion(self.reference.apply(steps[-1]))
+        actual = self.ours.apply(steps[-1])
         if problem := disagreement(expected, actual):
             if not is_one_ulp_swap(expected, actual):
                 raise Mismatch(list(steps), expected, actual, problem)

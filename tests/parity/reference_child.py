@@ -125,7 +125,7 @@ def _hit(fact: plugmem.RecalledFact) -> dict[str, Any]:
     return {
         "id": fact.id,
         "score": fact.score,
-        "sources": [name for name, bit in SOURCE_BITS.items() if fact.sources & bit],
+        "sources": sorted(name for name, bit in SOURCE_BITS.items() if fact.sources & bit),
         "recorded_at": fact.recorded_at,
         "valid_from": fact.valid_from,
         "valid_to": None if fact.valid_to == OPEN_END else fact.valid_to,

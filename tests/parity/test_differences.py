@@ -12,9 +12,21 @@ The random histories avoid exactly these, and nothing else:
 - **more than 64**: `k` is not capped; the reference silently returns 64.
 - **unknown provenance** is refused; the reference accepts it and its file cannot be opened again.
 - **all or nothing**: a refused write leaves no trace; the reference keeps the words of some.
+- **revised before it began**: a revision may not become true before the fact it supersedes; the
+  reference leaves that fact an interval which ends before it starts. One that was still to become
+  true ends where it would have begun (`without_inversion`).
+- **backwards range** and **anchor without a letter** are mistakes and refused; for the reference
+  they find nothing.
+- **a clock set back** limits what is true, not what is known: a fact recorded later than now is
+  found when it is true now, an edge is walked once it has begun. The reference hides that fact and
+  walks that edge.
+- **purged words** leave no trace, not even their place in the dictionary, by which the reference
+  orders the edges of an entity.
+- **a lone Han or Hiragana character** finds the words that contain it; the reference indexes pairs
+  of characters and finds nothing.
 
-One more is tolerated, see `is_one_ulp_swap`: facts whose scores differ in the last bit only may
-change places.
+One more is tolerated (`is_one_ulp_swap`): facts whose scores differ in the last bit only may change
+places.
 """
 
 import sys
@@ -22,8 +34,18 @@ from typing import Any
 
 import pytest
 
-from .generator import START
-from .operations import AddLink, NewFact, Operation, Recall, Remember, RememberMany
+from .generator import DAY, START
+from .operations import (
+    AddLink,
+    Forget,
+    Maintain,
+    NewFact,
+    Operation,
+    Recall,
+    Remember,
+    RememberMany,
+    Revise,
+)
 from .play import Game
 
 pytestmark = pytest.mark.skipif(
@@ -114,3 +136,54 @@ def test_a_refused_write_leaves_no_trace(both: Both):
         assert "refused" in answer
     both.tell(Remember(START, NewFact("solid", entity="tank")))
     assert both.found(Recall(START, "ghost")) == ([0], [])
+
+
+def test_a_revision_may_not_begin_before_the_fact_it_supersedes(both: Both):
+    both.tell(Remember(START, NewFact("lease begins", valid_from=START + DAY)))
+    reference, ours = both.tell(Revise(START, 0, NewFact("begins earlier", valid_from=START)))
+    assert reference == 1
+    assert ours["refused"].startswith("InvalidInputError")
+
+
+def test_a_fact_closed_before_it_began_ends_where_it_would_have_begun(both: Both):
+    both.tell(Remember(START, NewFact("lease begins", valid_from=START + DAY)))
+    both.tell(Revise(START, 0, NewFact("no lease after all")))
+    answers = both.tell(Recall(START, "begins", closed=True, as_of=START + DAY))
+    assert [answer["facts"][0]["valid_to"] for answer in answers] == [START, START + DAY]
+
+
+def test_a_backwards_range_is_refused(both: Both):
+    reference, ours = both.tell(Recall(START, range=(START, START - 1)))
+    assert reference["facts"] == []
+    assert ours["refused"].startswith("InvalidInputError")
+
+
+def test_an_anchor_without_a_letter_or_digit_is_refused(both: Both):
+    reference, ours = both.tell(Recall(START, entities=("!!!",)))
+    assert reference["facts"] == []
+    assert ours["refused"].startswith("InvalidInputError")
+
+
+def test_a_clock_set_back_hides_what_is_not_true_yet_and_nothing_else(both: Both):
+    both.tell(Remember(START, NewFact("the pump leaks", valid_from=START - DAY)))
+    both.tell(AddLink(START, "pump", "feeds", "tank"))
+    assert both.found(Recall(START - 1, "pump")) == ([], [0])
+    answers = both.tell(Recall(START - 1, entities=("pump",)))
+    assert [len(answer["edges"]) for answer in answers] == [1, 0]
+
+
+def test_edges_are_walked_in_an_order_that_purged_words_have_no_part_in(both: Both):
+    both.tell(Remember(START, NewFact("made of steel, and kin")))
+    both.tell(AddLink(START, "pump", "kin", "tank"))
+    both.tell(AddLink(START, "pump", "of", "valve"))
+    both.tell(Forget(START, 0))
+    both.tell(Maintain(START))
+    both.tell(AddLink(START, "pump", "steel", "drain"))
+    reference, ours = both.tell(Recall(START, entities=("pump",)))
+    assert [edge["relation"] for edge in reference["edges"]] == ["of", "steel", "kin"]
+    assert [edge["relation"] for edge in ours["edges"]] == ["of", "kin", "steel"]
+
+
+def test_a_lone_character_finds_the_words_around_it(both: Both):
+    both.tell(Remember(START, NewFact("東京タワー")))
+    assert both.found(Recall(START, "京")) == ([], [0])

@@ -1,11 +1,13 @@
 """The differential test: random histories, told to the reference engine and to ours."""
 
+import random
 import sys
+from collections.abc import Iterable
 
 import pytest
 
-from .generator import START, Author, Profile
-from .operations import NewFact, Recall, Remember
+from .generator import DAY, PLAIN_RELATIONS, START, Author, Profile
+from .operations import NewFact, Recall, Remember, RememberMany, Vector
 from .play import Game
 from .reference import Reference
 
@@ -24,9 +26,9 @@ PROFILES = (
     Profile("tuned", dim=8, tunes=True),
     Profile("one instant", dim=2, clock_steps=(0,)),
     Profile("reopened", dim=8, reopens=True),
-    Profile("purged", maintains=True, reopens=True),
+    Profile("purged", maintains=True, reopens=True, relations=PLAIN_RELATIONS),
     Profile("hub", dim=8, hub=0.7),
-    Profile("clock set back", clock_steps=(-400 * 86_400_000, -1, 0, 1, 86_400_000)),
+    Profile("clock set back", clock_steps=(-400 * DAY, -1, 0, 1, DAY), dated=True),
 )
 
 
@@ -56,6 +58,33 @@ def test_a_long_history_is_answered_as_by_the_reference(game: Game, seed: str):
     assert game.swaps <= MAX_SWAPS
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_near_ties_of_words_are_broken_as_by_the_reference(game: Game, seed: str):
+    # All of one instant, so that only the last bits of the BM25 scores decide the order.
+    rng = random.Random(seed)
+    for _ in range(30):
+        knobs = {"bm25_k1": rng.choice((0.5, 1.2, 1.7)), "bm25_b": rng.choice((0.4, 0.75, 1.0))}
+        facts = [
+            NewFact(" ".join([*rng.choices("xyz", k=rng.randint(1, 6)), *map(str, range(length))]))
+            for length in rng.choices(range(9), k=60)
+        ]
+        queries = ("x", "y x", "z z x", "x y z y")
+        recalls = [Recall(START, query, k=64, token_budget=10_000) for query in queries]
+        game.follow([RememberMany(START, _distinct(facts)), *recalls], dim=0, knobs=knobs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_near_ties_of_vectors_are_broken_as_by_the_reference(game: Game, seed: str):
+    rng = random.Random(seed)
+
+    def vector() -> Vector:
+        return (1.0, *(float(rng.randint(-2, 2)) for _ in range(11)))
+
+    facts = tuple(NewFact(f"fact {number}", vector=vector()) for number in range(500))
+    recalls = [Recall(START, vector=vector(), k=64, token_budget=10_000) for _ in range(100)]
+    game.follow([RememberMany(START, facts), *recalls], dim=12, knobs={})
+
+
 def test_the_reference_records_at_the_frozen_instant(reference: Reference):
     reference.open(dim=0, knobs={})
     january, september = 1_704_844_800_000, 1_725_148_800_000  # 2024-01-10, 2024-09-01, UTC
@@ -78,3 +107,7 @@ def test_the_same_seed_writes_the_same_history(reference: Reference):
 
     assert told() == told()
     assert told()[0].at >= START
+
+
+def _distinct(facts: Iterable[NewFact]) -> tuple[NewFact, ...]:
+    return tuple({fact.text: fact for fact in facts}.values())
