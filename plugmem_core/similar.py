@@ -45,18 +45,15 @@ def find_similar(
     if not live:
         return ()
     found: dict[int, Similar] = {}
+    # Both are in single precision; exactly at a threshold is not over it.
+    least_share = float(np.float32(config.similar_jaccard))
+    least_cosine = float(np.float32(config.similar_cosine))
     shares = index.lexical.postings.overlap(tokenize(text), live)
     for fact, share in zip(live, shares, strict=True):
-        if share > _single(config.similar_jaccard):
+        if share > least_share:
             found[fact] = Similar(fact, share, "lexical")
     if vector is not None and index.vectors is not None:
         for fact, cosine in index.vectors.similarities(vector, live, index.facts, scope):
-            least = max(_single(config.similar_cosine), found[fact].score if fact in found else 0.0)
-            if cosine > least:
+            if cosine > max(least_cosine, found[fact].score if fact in found else 0.0):
                 found[fact] = Similar(fact, cosine, "vector")
     return tuple(sorted(found.values(), key=lambda one: (-one.score, one.id))[:REPORTED])
-
-
-def _single(threshold: float) -> float:
-    # Shares and cosines are in single precision; exactly at the threshold is not over it.
-    return float(np.float32(threshold))

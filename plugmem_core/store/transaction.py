@@ -35,6 +35,9 @@ Name = tuple[str, str]
 
 Outcome = Literal["created", "unchanged", "revised"]
 
+_encode = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
+).encode
 _INSERT_FACT = f"INSERT INTO facts VALUES ({', '.join('?' * len(FactRow._fields))})"
 _INSERT_EDGE = f"INSERT INTO edges VALUES ({', '.join('?' * len(EdgeRow._fields))})"
 
@@ -85,7 +88,10 @@ class Transaction:
         self._sql = connection
         self._now = now
         self._first_facts = first_facts
+        # What names lead to, as far as this transaction asked.
         self._namespaces: dict[str, int] = {}
+        self._entities: dict[tuple[int, str], int] = {}
+        self._relations: dict[str, int] = {}
         self.state = state._replace(change=state.change + 1)
         self._new_namespaces: list[NamespaceRow] = []
         self._new_entities: list[EntityRow] = []
@@ -241,9 +247,15 @@ class Transaction:
 
     def entity(self, name: Name, namespace: int, seen: int) -> int:
         """Return the entity a name leads to, making it where needed."""
-        found = self.find_entity(name[1], namespace)
-        if found is not None:
-            return found
+        known = self._entities.get((namespace, name[1]))
+        if known is None:
+            known = self.find_entity(name[1], namespace)
+            if known is None:
+                known = self._add_entity(name, namespace, seen)
+            self._entities[namespace, name[1]] = known
+        return known
+
+    def _add_entity(self, name: Name, namespace: int, seen: int) -> int:
         row = EntityRow(
             self.state.next_entity, namespace, name[1], name[0], seen, self.state.change
         )
@@ -277,6 +289,7 @@ class Transaction:
         self._sql.execute(
             "DELETE FROM aliases WHERE namespace = ? AND key = ?", (namespace, name[1])
         )
+        self._entities.clear()
         self._sql.execute(
             "UPDATE entities SET key = ?, name = ?, change = ? WHERE id = ?",
             (name[1], name[0], self.state.change, entity),
@@ -307,6 +320,7 @@ class Transaction:
         ).fetchall()
         self._sql.execute("DELETE FROM aliases WHERE entity = ?", (source,))
         self._sql.execute("DELETE FROM entities WHERE id = ?", (source,))
+        self._entities.clear()
         for key, name in [(row.key, row.name), *aliases]:
             self._add_alias(AliasRow(row.namespace, key, name, into, self.state.change))
 
@@ -598,9 +612,15 @@ class Transaction:
         self._new_aliases.append(row)
 
     def _relation(self, name: str, stamp: int) -> int:
-        known = self.relation_id(name)
-        if known is not None:
-            return known
+        known = self._relations.get(name)
+        if known is None:
+            known = self.relation_id(name)
+            if known is None:
+                known = self._add_relation(name, stamp)
+            self._relations[name] = known
+        return known
+
+    def _add_relation(self, name: str, stamp: int) -> int:
         cursor = self._sql.execute(
             "INSERT INTO relations (name, rank, change) VALUES (?, ?, ?)",
             (name, self._first_seen(name, stamp), self.state.change),
@@ -636,9 +656,7 @@ def text_digest(text: str) -> int:
 
 def dump_json(value: object) -> str:
     """Return the one JSON spelling of a value that rows hold."""
-    return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
-    )
+    return _encode(value)
 
 
 def decode_vector(data: bytes) -> Vector:
