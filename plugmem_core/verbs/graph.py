@@ -80,7 +80,8 @@ class GraphVerbs(Verbs):
                 valid_from=since,
                 properties=details,
             )
-        return self._engine.edges([row.id])[0]
+        with self._engine.gate:
+            return self._engine.index.edges([row.id])[0]
 
     def unlink(self, src: str, relation: str, dst: str, *, namespace: Namespace = ()) -> bool:
         """End an edge; its versions stay readable as of earlier instants.
