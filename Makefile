@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = pyproject.toml CMakeLists.txt $(wildcard plugmem_core/kernels/*.?pp)
 
-.PHONY: demo test check format sanitize clean
+.PHONY: demo test check format notebooks sanitize clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python scripts/demo.py $(if $(DOCS),--docs "$(DOCS)") $(if $(ASK),--ask "$(ASK)")
@@ -23,6 +23,9 @@ check: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+notebooks: $(VENV)/.dev
+	$(BIN)/python scripts/notebooks.py
 
 sanitize: $(VENV)/.dev
 	PYTHON=$(BIN)/python scripts/sanitize.sh

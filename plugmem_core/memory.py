@@ -83,6 +83,11 @@ class Memory(FactVerbs, ListingVerbs, RecallVerbs, GraphVerbs, TagVerbs, CareVer
         return self._engine.config
 
     @property
+    def embedder(self) -> Embedder | None:
+        """What makes vectors of texts, if anything does."""
+        return self._engine.vectorizer.embedder
+
+    @property
     def path(self) -> Path | None:
         """The file; `None` for a memory without one."""
         return self._engine.store.path

@@ -370,6 +370,7 @@ def fact_row(fact: Fact | RecalledFact) -> dict[str, str]:
         "entity": fact.entity or "",
         "text": fact.text,
         "valid": f"{fact.valid_from_time:%Y-%m-%d}{until}",
+        "recorded": f"{fact.recorded_time:%Y-%m-%d}",
         "tags": " ".join(fact.tags),
     }
 

@@ -154,7 +154,7 @@ class PlugmemRetriever(BaseRetriever):
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
         params["ls_vector_store_provider"] = "plugmem"
-        embedder = self.memory._engine.vectorizer.embedder
+        embedder = self.memory.embedder
         if embedder is not None:
             params["ls_embedding_provider"] = type(embedder).__name__
             params["ls_embedding_model"] = embedder.space_id
