@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
-from plugmem_core.errors import InvalidInputError, WrongTypeError
+from plugmem_core.errors import InvalidInputError, WrongTypeError, shown
 
 Instant: TypeAlias = int | str | datetime
 """What a caller may pass for a time."""
@@ -53,12 +53,12 @@ def to_ms(value: Instant, name: str) -> int:
         ms = _aware_to_ms(value, name)
     else:
         raise WrongTypeError(
-            f"{name} is {value!r} ({type(value).__name__}); "
+            f"{name} is {shown(value)} ({type(value).__name__}); "
             "give an aware datetime, ISO-8601 text or integer Unix milliseconds"
         )
     if not MIN_MS <= ms <= MAX_MS:
         raise InvalidInputError(
-            f"{name} is {ms} ms, outside {MIN_MS}..{MAX_MS} (years 1 to 9999); "
+            f"{name} is {shown(ms)} ms, outside {MIN_MS}..{MAX_MS} (years 1 to 9999); "
             "give Unix milliseconds in that range"
         )
     return ms
@@ -69,7 +69,7 @@ def _parse_iso(text: str, name: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInputError(
-            f"{name} is {text!r}, which is not ISO-8601; write it like 2024-05-01T09:30:00Z"
+            f"{name} is {shown(text)}, which is not ISO-8601; write it like 2024-05-01T09:30:00Z"
         ) from None
     if moment.tzinfo is None and _is_date(text):
         return moment.replace(tzinfo=UTC)

@@ -26,6 +26,8 @@ keeps working:
         print(error)
 """
 
+from reprlib import repr as _short
+
 
 class PlugmemError(Exception):
     """The root of every error raised by this package."""
@@ -93,3 +95,11 @@ class StorageError(PlugmemError, OSError):
 
 class CorruptError(StorageError):
     """The file is damaged, or is not a memory at all."""
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: its repr, shortened."""
+    try:
+        return _short(value)
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        return "a value with an integer too long to show"

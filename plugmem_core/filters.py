@@ -37,12 +37,11 @@ at each level the longest key that begins the path is tried first, so `"a.b"` is
 import math
 import operator as compare
 import re
-import reprlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from plugmem_core.errors import InvalidFilterError
+from plugmem_core.errors import InvalidFilterError, shown
 
 MAX_DEPTH = 32
 """Most levels of a filter, of an operand, and of a dotted path."""
@@ -162,7 +161,7 @@ class _Parser:
 
     def parse(self, where: Any, depth: int) -> Filter:
         if not isinstance(where, Mapping):
-            raise _refusal(f"a filter is {_shown(where)}", 'a mapping, {"field": value}')
+            raise _refusal(f"a filter is {shown(where)}", 'a mapping, {"field": value}')
         _check_levels("a filter", depth)
         if not where:
             self._count_condition()
@@ -176,13 +175,13 @@ class _Parser:
         if name in _OPERATORS:
             raise _refusal(f"{name} outside a field", f'{{"field": {{"{name}": …}}}}')
         if name not in ("$and", "$or"):
-            raise _refusal(f"unknown operator {_shown(name)}", "a field, $and, $or or $not")
+            raise _refusal(f"unknown operator {shown(name)}", "a field, $and, $or or $not")
         if not isinstance(value, list | tuple) or not value:
-            raise _refusal(f"{name} has {_shown(value)}", "a non-empty list of filters")
+            raise _refusal(f"{name} has {shown(value)}", "a non-empty list of filters")
         return Group(name, tuple(self.parse(part, depth + 1) for part in value))
 
     def _field(self, path: str, value: Any, depth: int) -> Filter:
-        _check_levels(f"the path {_shown(path)}", path.count(".") + 1)
+        _check_levels(f"the path {shown(path)}", path.count(".") + 1)
         if _holds_operators(value):
             return self._operators(path, value, depth)
         return self._condition(path, "$eq", _json_copy(value, path, literal=False))
@@ -197,19 +196,19 @@ class _Parser:
         if name == "$not":
             if not _holds_operators(operand):
                 raise _refusal(
-                    f"$not under {_shown(path)} has {_shown(operand)}", 'operators, as {"$gt": 1}'
+                    f"$not under {shown(path)} has {shown(operand)}", 'operators, as {"$gt": 1}'
                 )
             return Group("$not", (self._operators(path, operand, depth + 1),))
         if name not in _OPERATORS:
             raise _refusal(
-                f"unknown operator {_shown(name)} under {_shown(path)}",
+                f"unknown operator {shown(name)} under {shown(path)}",
                 f"one of {', '.join(_OPERATORS)}, $not",
             )
         copy = _json_copy(operand, name, literal=True)
         takes = _OPERATORS[name].takes
         if _json_type(copy) not in takes:
             raise _refusal(
-                f"{name} under {_shown(path)} has {_shown(operand)}", f"a JSON {' or '.join(takes)}"
+                f"{name} under {shown(path)} has {shown(operand)}", f"a JSON {' or '.join(takes)}"
             )
         return self._condition(path, name, copy)
 
@@ -250,17 +249,17 @@ def _json_copy(value: Any, place: str, *, literal: bool, depth: int = 1) -> Any:
         return float(value)
     if not isinstance(value, list | tuple | Mapping):
         raise _refusal(
-            f"{_shown(place)} has {_shown(value)} ({type(value).__name__})",
+            f"{shown(place)} has {shown(value)} ({type(value).__name__})",
             "None, a boolean, a finite number, a string, a list or a dict; "
             "anything else, a time for example, as the metadata has it: text or a number",
         )
-    _check_levels(f"the value of {_shown(place)}", depth)
+    _check_levels(f"the value of {shown(place)}", depth)
     if not isinstance(value, Mapping):
         return [_json_copy(item, place, literal=literal, depth=depth + 1) for item in value]
     if not literal and _holds_operators(value):
         # As a plain key it would match nothing, which is not what its author meant.
         raise _refusal(
-            f"{_shown(place)} has an operator deeper inside, in {_shown(value)}",
+            f"{shown(place)} has an operator deeper inside, in {shown(value)}",
             'a dotted path, {"outer.inner": {"$gt": 1}}, or $eq to mean the object itself',
         )
     return {
@@ -271,7 +270,7 @@ def _json_copy(value: Any, place: str, *, literal: bool, depth: int = 1) -> Any:
 
 def _name(key: Any) -> str:
     if not isinstance(key, str):
-        raise _refusal(f"a field is {_shown(key)}", "a string, such as 'author.name'")
+        raise _refusal(f"a field is {shown(key)}", "a string, such as 'author.name'")
     return key
 
 
@@ -282,13 +281,6 @@ def _check_levels(what: str, levels: int) -> None:
 
 def _refusal(problem: str, accepted: str) -> InvalidFilterError:
     return InvalidFilterError(f"where: {problem}; give {accepted}")
-
-
-def _shown(value: Any) -> str:
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python refuses to write integers of thousands of digits
-        return "a value with an integer too long to show"
 
 
 def _json_type(value: Any) -> str | None:
@@ -405,7 +397,7 @@ def _runs(pattern: str) -> list[list[str]]:
                 quoted = next(characters, "")
                 if not quoted:
                     raise _refusal(
-                        f"$like has {_shown(pattern)}, which ends in \\", r"\\ for a backslash"
+                        f"$like has {shown(pattern)}, which ends in \\", r"\\ for a backslash"
                     )
                 runs[-1].append(re.escape(quoted))
             case _:

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from reprlib import repr as short
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from plugmem_core.errors import (
     TooLargeError,
     VectorSpaceError,
     WrongTypeError,
+    shown,
 )
 from plugmem_core.model import Namespace
 from plugmem_core.text import check_text, entity_key
@@ -33,6 +33,7 @@ MAX_NAMES = 1_024
 MAX_RELATION_BYTES = 1_024
 MAX_TAG_BYTES = 1_024
 MAX_JSON_DEPTH = 64
+MAX_INT_BITS = 2_048  # 617 digits; Python may be set to refuse reading more than 640
 
 VectorLike: TypeAlias = Sequence[float] | npt.NDArray[Any]
 """What a caller may pass for a vector."""
@@ -44,7 +45,7 @@ Link: TypeAlias = tuple[str, str]
 def check_type(value: object, kind: type | tuple[type, ...], name: str, wanted: str) -> None:
     """Refuse a value of another type; `bool` does not pass for `int`."""
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise WrongTypeError(f"{name} is {short(value)} ({type(value).__name__}); give {wanted}")
+        raise WrongTypeError(f"{name} is {shown(value)} ({type(value).__name__}); give {wanted}")
 
 
 def check_count(value: object, name: str, *, least: int = 1, most: int = MAX_ID) -> int:
@@ -53,7 +54,7 @@ def check_count(value: object, name: str, *, least: int = 1, most: int = MAX_ID)
         check_type(value, int, name, "an integer")
     assert isinstance(value, int)  # noqa: S101 - for the type checker; checked above
     if not least <= value <= most:
-        raise InvalidInputError(f"{name} is {value}; give an integer from {least} to {most}")
+        raise InvalidInputError(f"{name} is {shown(value)}; give an integer from {least} to {most}")
     return value
 
 
@@ -65,7 +66,8 @@ def check_id(value: object, name: str = "id") -> int:
 def check_ids(values: Iterable[int], name: str = "ids") -> list[int]:
     """Return a list of fact ids."""
     _refuse_text(values, name, "a list of fact ids")
-    return [check_id(value, f"{name}[{place}]") for place, value in enumerate(values)]
+    ids = _iterated(values, name, "a list of fact ids")
+    return [check_id(value, f"{name}[{place}]") for place, value in enumerate(ids)]
 
 
 def check_key(value: object) -> str | None:
@@ -80,12 +82,12 @@ def check_key(value: object) -> str | None:
 
 def check_namespace(value: object) -> Namespace:
     """Return a namespace: a tuple of labels, each a non-empty text without control characters."""
-    if value == ():
-        return ()
     _refuse_text(value, "namespace", 'a tuple of labels, for example ("users", "ann")')
     labels = tuple(_iterated(value, "namespace", "a tuple of labels"))
     if len(labels) > MAX_LABELS:
-        raise TooLargeError(f"namespace has {len(labels)} labels; {MAX_LABELS} at most")
+        raise TooLargeError(
+            f"namespace has {len(labels)} labels, over the limit of {MAX_LABELS}; nest less"
+        )
     for place, label in enumerate(labels):
         name = f"namespace[{place}]"
         text = check_text(label, name, max_bytes=MAX_LABEL_BYTES)
@@ -94,7 +96,7 @@ def check_namespace(value: object) -> Namespace:
         reserved = next((char for char in text if ord(char) < 32 or ord(char) == 127), None)
         if reserved is not None:
             raise InvalidInputError(
-                f"{name} is {short(text)}; {reserved!r} is a control character, "
+                f"{name} is {shown(text)}; {reserved!r} is a control character, "
                 "which is reserved in labels: remove it"
             )
     return labels
@@ -109,12 +111,12 @@ def check_name(value: object, name: str) -> tuple[str, str]:
 
 def check_names(values: Iterable[str], name: str) -> list[tuple[str, str]]:
     """Return entity names and their keys."""
-    if not values:
-        return []
     _refuse_text(values, name, "a list of names")
     names = list(_iterated(values, name, "a list of names"))
     if len(names) > MAX_NAMES:
-        raise TooLargeError(f"{name} has {len(names)} names; {MAX_NAMES} at most")
+        raise TooLargeError(
+            f"{name} has {len(names)} names, over the limit of {MAX_NAMES}; give fewer"
+        )
     return [check_name(value, f"{name}[{place}]") for place, value in enumerate(names)]
 
 
@@ -136,28 +138,28 @@ def check_tag(value: object, name: str = "tag") -> str:
 
 def check_tags(values: Iterable[str], name: str = "tags", *, most: int = MAX_NAMES) -> list[str]:
     """Return tags without repeats, in the order given; `most` counts repeats too."""
-    if values == ():
+    if _is_default(values):
         return []
     _refuse_text(values, name, "a list of tags")
     tags = list(_iterated(values, name, "a list of tags"))
     if len(tags) > most:
-        raise TooLargeError(f"{name} has {len(tags)} tags; {most} at most")
+        raise TooLargeError(f"{name} has {len(tags)} tags, over the limit of {most}; give fewer")
     return list(dict.fromkeys(check_tag(tag, f"{name}[{place}]") for place, tag in enumerate(tags)))
 
 
 def check_links(values: Iterable[Link], *, most: int) -> list[tuple[str, tuple[str, str]]]:
     """Return links as relations and the names and keys they lead to."""
-    if values == ():
+    if _is_default(values):
         return []
     _refuse_text(values, "links", "a list of (relation, target) pairs")
     links = list(_iterated(values, "links", "a list of (relation, target) pairs"))
     if len(links) > most:
-        raise TooLargeError(f"links has {len(links)} pairs; {most} at most")
+        raise TooLargeError(f"links has {len(links)} pairs, over the limit of {most}; give fewer")
     checked = []
     for place, link in enumerate(links):
         name = f"links[{place}]"
         if isinstance(link, str) or not isinstance(link, Sequence) or len(link) != 2:
-            raise WrongTypeError(f"{name} is {short(link)}; give a (relation, target) pair")
+            raise WrongTypeError(f"{name} is {shown(link)}; give a (relation, target) pair")
         checked.append((check_relation(link[0]), check_name(link[1], f"{name}[1]")))
     return checked
 
@@ -200,14 +202,18 @@ def check_vector(value: VectorLike, name: str, dim: int) -> npt.NDArray[np.float
         InvalidInputError: A component is NaN or infinite, or all are zero.
     """
     if isinstance(value, str | bytes):
-        raise WrongTypeError(f"{name} is {short(value)}; give a sequence of numbers")
+        raise WrongTypeError(f"{name} is {shown(value)}; give a sequence of numbers")
     try:
         with np.errstate(over="ignore"):  # an overflow is refused as infinite below
             array = np.asarray(value, dtype=np.float32)
+    except OverflowError:
+        raise InvalidInputError(
+            f"{name} has a component beyond floating point; check the embedder"
+        ) from None
     except (TypeError, ValueError):
-        raise WrongTypeError(f"{name} is {short(value)}; give a sequence of numbers") from None
+        raise WrongTypeError(f"{name} is {shown(value)}; give a sequence of numbers") from None
     if array.ndim != 1 or np.asarray(value).dtype.kind not in "fiu":
-        raise WrongTypeError(f"{name} is {short(value)}; give a flat sequence of numbers")
+        raise WrongTypeError(f"{name} is {shown(value)}; give a flat sequence of numbers")
     if not 0 < len(array) <= MAX_DIM:
         raise InvalidInputError(f"{name} has {len(array)} components; give from 1 to {MAX_DIM}")
     if dim and len(array) != dim:
@@ -217,7 +223,8 @@ def check_vector(value: VectorLike, name: str, dim: int) -> npt.NDArray[np.float
         )
     if not np.isfinite(array).all():
         raise InvalidInputError(f"{name} has a NaN or infinite component; check the embedder")
-    norm = float(np.dot(array, array))
+    with np.errstate(over="ignore"):  # refused below, too
+        norm = float(np.dot(array, array))
     if norm == 0.0 or not math.isfinite(norm):
         raise InvalidInputError(
             f"{name} has length {math.sqrt(norm)} in single precision, so it has no direction; "
@@ -240,7 +247,7 @@ def check_ttl(value: object, now: int) -> int | None:
     assert isinstance(seconds, int | float)  # noqa: S101 - for the type checker
     longest = (MAX_MS - now) / 1000
     if not 0.001 <= seconds <= longest:
-        raise InvalidInputError(f"ttl is {value!r}; give from 0.001 to {longest:.0f} seconds")
+        raise InvalidInputError(f"ttl is {shown(value)}; give from 0.001 to {longest:.0f} seconds")
     return now + int(seconds * 1000)
 
 
@@ -252,7 +259,7 @@ def _plain_json(value: object, name: str, depth: int) -> Any:
     if isinstance(value, str):
         return check_text(value, name, max_bytes=2**31)
     if isinstance(value, int):
-        return int(value)
+        return _plain_int(value, name)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInputError(f"{name} is {value}, which JSON cannot hold; use None")
@@ -262,24 +269,38 @@ def _plain_json(value: object, name: str, depth: int) -> Any:
         for key, item in value.items():
             check_type(key, str, f"a key of {name}", "text keys")
             plain[check_text(key, f"a key of {name}", max_bytes=2**31)] = _plain_json(
-                item, f"{name}.{short(key)}", depth + 1
+                item, f"{name}.{shown(key)}", depth + 1
             )
         return plain
     if isinstance(value, list | tuple):
         return [_plain_json(item, f"{name}[{i}]", depth + 1) for i, item in enumerate(value)]
     raise WrongTypeError(
-        f"{name} is {short(value)} ({type(value).__name__}), which JSON cannot hold; "
+        f"{name} is {shown(value)} ({type(value).__name__}), which JSON cannot hold; "
         "give text, numbers, booleans, None, lists or objects"
     )
+
+
+def _plain_int(value: int, name: str) -> int:
+    if value.bit_length() > MAX_INT_BITS:
+        raise InvalidInputError(
+            f"{name} is an integer of {value.bit_length()} bits, over the limit of {MAX_INT_BITS}; "
+            "give it as text"
+        )
+    return int(value)
+
+
+def _is_default(values: object) -> bool:
+    # Not `values == ()`, which compares arrays item by item.
+    return isinstance(values, tuple) and not values
 
 
 def _refuse_text(value: object, name: str, wanted: str) -> None:
     # A text is a sequence of texts, so a forgotten bracket would pass for a list of letters.
     if isinstance(value, str | bytes | Mapping):
-        raise WrongTypeError(f"{name} is {short(value)} ({type(value).__name__}); give {wanted}")
+        raise WrongTypeError(f"{name} is {shown(value)} ({type(value).__name__}); give {wanted}")
 
 
 def _iterated(value: object, name: str, wanted: str) -> Iterable[Any]:
     if not isinstance(value, Iterable):
-        raise WrongTypeError(f"{name} is {short(value)} ({type(value).__name__}); give {wanted}")
+        raise WrongTypeError(f"{name} is {shown(value)} ({type(value).__name__}); give {wanted}")
     return value

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from plugmem_core.clock import Instant, to_ms
-from plugmem_core.errors import InvalidInputError, WrongTypeError
+from plugmem_core.errors import InvalidInputError, WrongTypeError, shown
 from plugmem_core.filters import Filter, parse_filter
 from plugmem_core.inputs import (
     VectorLike,
@@ -151,12 +151,14 @@ def _check_anchors(value: object) -> Anchors:
         return "auto"
     if value == "given":
         return "given"
-    raise InvalidInputError(f'anchors is {value!r}; give "auto" or "given"')
+    raise InvalidInputError(f'anchors is {shown(value)}; give "auto" or "given"')
 
 
 def _check_flag(value: object, name: str) -> bool:
     if not isinstance(value, bool):
-        raise WrongTypeError(f"{name} is {value!r} ({type(value).__name__}); give True or False")
+        raise WrongTypeError(
+            f"{name} is {shown(value)} ({type(value).__name__}); give True or False"
+        )
     return value
 
 
@@ -165,12 +167,17 @@ def _check_number(value: object, name: str) -> float:
     assert isinstance(value, int | float)  # noqa: S101 - for the type checker; checked above
     if value != value:
         raise InvalidInputError(f"{name} is NaN; give a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidInputError(
+            f"{name} is {shown(value)}, beyond floating point; give a smaller number"
+        ) from None
 
 
 def _check_range(value: object) -> tuple[int, int]:
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise WrongTypeError(f"range is {value!r}; give a (from, to) pair of instants")
+        raise WrongTypeError(f"range is {shown(value)}; give a (from, to) pair of instants")
     start, end = to_ms(value[0], "range[0]"), to_ms(value[1], "range[1]")
     if start > end:
         raise InvalidInputError(

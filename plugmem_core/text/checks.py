@@ -1,8 +1,6 @@
 """What is accepted as text: one place for the rules, one wording for the errors."""
 
-from reprlib import repr as short
-
-from plugmem_core.errors import InvalidInputError, TooLargeError, WrongTypeError
+from plugmem_core.errors import InvalidInputError, TooLargeError, WrongTypeError, shown
 
 
 def check_text(value: object, name: str, *, max_bytes: int) -> str:
@@ -20,15 +18,15 @@ def check_text(value: object, name: str, *, max_bytes: int) -> str:
         TooLargeError: It is longer than `max_bytes`.
     """
     if not isinstance(value, str):
-        raise WrongTypeError(f"{name} is {short(value)} ({type(value).__name__}); give a str")
+        raise WrongTypeError(f"{name} is {shown(value)} ({type(value).__name__}); give a str")
     if "\0" in value:
         raise InvalidInputError(
-            f"{name} has a NUL character at {value.index(chr(0))}: {short(value)}; remove it"
+            f"{name} has a NUL character at {value.index(chr(0))}: {shown(value)}; remove it"
         )
     size = len(value) if value.isascii() else _utf8_size(value, name)
     if size > max_bytes:
         raise TooLargeError(
-            f"{name} has {size} bytes of UTF-8, over the limit of {max_bytes}: {short(value)}; "
+            f"{name} has {size} bytes of UTF-8, over the limit of {max_bytes}: {shown(value)}; "
             "shorten or split it"
         )
     return value
@@ -44,7 +42,7 @@ def check_fact_text(value: object, name: str = "text", *, max_bytes: int) -> str
     """
     text = check_text(value, name, max_bytes=max_bytes)
     if not text or text.isspace():
-        raise InvalidInputError(f"{name} is {short(text)}, which is blank; say something")
+        raise InvalidInputError(f"{name} is {shown(text)}, which is blank; say something")
     return text
 
 
@@ -53,6 +51,6 @@ def _utf8_size(text: str, name: str) -> int:
         return len(text.encode())
     except UnicodeEncodeError as error:
         raise InvalidInputError(
-            f"{name} has a lone surrogate at {error.start}: {short(text)}; decode the bytes it "
+            f"{name} has a lone surrogate at {error.start}: {shown(text)}; decode the bytes it "
             "came from with the right encoding, or with errors='replace'"
         ) from None

@@ -1,8 +1,6 @@
 """Identity of entity names: two spellings with the same tokens name the same entity."""
 
-from reprlib import repr as short
-
-from plugmem_core.errors import InvalidInputError
+from plugmem_core.errors import InvalidInputError, shown
 from plugmem_core.text.checks import check_text
 from plugmem_core.text.tokenizer import tokenize
 
@@ -27,7 +25,7 @@ def entity_key(name: str, argument: str = "entity") -> str:
     key = " ".join(tokenize(check_text(name, argument, max_bytes=MAX_NAME_BYTES)))
     if not key:
         raise InvalidInputError(
-            f"{argument} is {short(name)}, which has no indexable characters; "
+            f"{argument} is {shown(name)}, which has no indexable characters; "
             "give a name with a letter or a digit"
         )
     return key

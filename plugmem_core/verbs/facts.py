@@ -4,7 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from plugmem_core.clock import Instant, to_ms
-from plugmem_core.errors import InvalidInputError, NotFoundError, WrongTypeError
+from plugmem_core.errors import (
+    InvalidInputError,
+    NotFoundError,
+    VectorSpaceError,
+    WrongTypeError,
+    shown,
+)
 from plugmem_core.inputs import (
     Link,
     VectorLike,
@@ -108,8 +114,10 @@ class FactVerbs(Verbs):
         >>> [receipt.id for receipt in receipts]
         [0, 1]
         """
-        if isinstance(facts, str | bytes | Mapping):
-            raise WrongTypeError(f"facts is a {type(facts).__name__}; give a list of mappings")
+        if isinstance(facts, str | bytes | Mapping) or not isinstance(facts, Iterable):
+            raise WrongTypeError(
+                f"facts is {shown(facts)} ({type(facts).__name__}); give a list of mappings"
+            )
         return self._remember([self._draft_item(item, at) for at, item in enumerate(facts)])
 
     def remember_guarded(
@@ -417,7 +425,9 @@ class FactVerbs(Verbs):
 
     def _draft_item(self, item: Mapping[str, Any], place: int) -> FactWrite:
         if not isinstance(item, Mapping):
-            raise WrongTypeError(f"facts[{place}] is a {type(item).__name__}; give a mapping")
+            raise WrongTypeError(
+                f"facts[{place}] is {shown(item)} ({type(item).__name__}); give a mapping"
+            )
         unknown = set(item) - _ARGUMENTS.keys()
         if unknown or "text" not in item:
             problem = f"has unknown {sorted(map(str, unknown))}" if unknown else "has no text"
@@ -426,7 +436,7 @@ class FactVerbs(Verbs):
             )
         try:
             return self._draft(*(item.get(name, default) for name, default in _ARGUMENTS.items()))
-        except InvalidInputError as error:
+        except (InvalidInputError, VectorSpaceError) as error:
             raise type(error)(f"facts[{place}]: {error}") from error
 
     def _check_vector(self, vector: VectorLike) -> Vector:
