@@ -1,0 +1,1 @@
+"""Measurements, run from a clone: `python -m benchmarks.speed`."""
