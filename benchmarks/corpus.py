@@ -32,9 +32,8 @@ def make_corpus(facts: int, dim: int = 0, questions: int = 400, seed: int = 7) -
     subjects = rng.choice(entities, facts, p=_zipf(entities, ENTITY_EXPONENT))
     targets = rng.choice(entities, facts, p=_zipf(entities, ENTITY_EXPONENT))
     lengths = rng.integers(18, 31, facts)
-    drawn = iter(
-        np.split(rng.choice(VOCABULARY, int(lengths.sum()), p=popularity), np.cumsum(lengths))
-    )
+    ends = np.cumsum(lengths)
+    drawn = iter(np.split(rng.choice(VOCABULARY, int(ends[-1]), p=popularity), ends))
     made: list[dict[str, Any]] = [
         {
             "text": " ".join(words[word] for word in next(drawn)),
