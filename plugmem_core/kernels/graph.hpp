@@ -67,10 +67,10 @@ public:
         if (nodes > nodes_.size()) nodes_.resize(nodes);
         insert(nodes_[edge.src].out, id, by_start());
         insert(nodes_[edge.dst].in, id, by_start());
-        if (edge.to != OPEN) return;
+        if (edge.to == OPEN) ++open_;
+        if (!may_hold(edge)) return;
         insert(nodes_[edge.src].open_out, id, by_relation(true));
         insert(nodes_[edge.dst].open_in, id, by_relation(false));
-        ++open_;
     }
 
     // Breadth first from the anchors. With `history`, versions that hold in the scope, the
@@ -180,7 +180,7 @@ public:
 private:
     struct Node {
         std::vector<Id> out, in;           // every version, by (valid_from, id)
-        std::vector<Id> open_out, open_in; // open ones, by (relation, far node)
+        std::vector<Id> open_out, open_in; // those that may hold now, by (relation, far node)
     };
 
     // By node, how many versions start or end there.
@@ -215,10 +215,10 @@ private:
         const Edge& edge = edges_[id];
         erase(nodes_[edge.src].out, id, by_start());
         erase(nodes_[edge.dst].in, id, by_start());
-        if (edge.to != OPEN) return;
+        if (edge.to == OPEN) --open_;
+        if (!may_hold(edge)) return;
         erase(nodes_[edge.src].open_out, id, by_relation(true));
         erase(nodes_[edge.dst].open_in, id, by_relation(false));
-        --open_;
     }
 
     void select(Id node, bool outgoing, const Scope& scope, bool history,
@@ -228,13 +228,17 @@ private:
         const Node& n = nodes_[node];
         if (!history) {
             for (const Id id : outgoing ? n.open_out : n.open_in)
-                if (edges_[id].from <= scope.valid_at) out.push_back(id);
+                if (edges_[id].from <= scope.valid_at && scope.valid_at < edges_[id].to)
+                    out.push_back(id);
             return;
         }
         const auto& versions = outgoing ? n.out : n.in;
         for (auto it = versions.rbegin(); it != versions.rend(); ++it)
             if (holds(edges_[*it], scope)) out.push_back(*it);
     }
+
+    // Open, or with an end that lay ahead when it was learned.
+    static bool may_hold(const Edge& edge) { return edge.to == OPEN || edge.to > edge.closed_at; }
 
     // Superseded edges are never walked, also where superseded facts are admitted.
     static bool holds(const Edge& edge, Scope scope) {
