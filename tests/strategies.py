@@ -27,3 +27,22 @@ def texts(*, max_size: int = 80) -> st.SearchStrategy[str]:
 def names() -> st.SearchStrategy[str]:
     """Names an entity can have: like `texts`, and some letter is certain to be in it."""
     return st.tuples(texts(max_size=24), st.sampled_from(_WORDS[:-1])).map("".join)
+
+
+def labels() -> st.SearchStrategy[str]:
+    """Labels of namespaces, most of them made to be confused with others.
+
+    They are prefixes of each other, differ in case or normal form only, and are full of
+    what patterns, paths, quotes and JSON treat as special.
+    """
+    hostile = ["%", "_", ".", ":", "\\", "'", '"', "/", "*", ",", "[", "]", "a.b", "a:b", "a%"]
+    alike = ["a", "A", "aa", "a ", "а", "é", "e\u0301", "ﬁ", "fi", "a_", "a\\", "a','b", '"],["a']
+    return st.one_of(
+        st.sampled_from(hostile + alike),
+        st.text(st.sampled_from("aAb%_.:\\'\"[],"), min_size=1, max_size=4),
+    )
+
+
+def namespaces(*, max_depth: int = 3) -> st.SearchStrategy[tuple[str, ...]]:
+    """Namespaces of up to `max_depth` labels, the root among them."""
+    return st.lists(labels(), max_size=max_depth).map(tuple)

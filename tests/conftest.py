@@ -1,0 +1,36 @@
+"""A memory under a clock the test sets, and more of them on demand."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from clocks import Clock
+
+from plugmem_core import Memory
+
+OpenMemory: TypeAlias = Callable[..., Memory]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def open_memory(clock: Clock) -> Iterator[OpenMemory]:
+    """Opens memories under the clock, by default without a file, and closes them at the end."""
+    opened: list[Memory] = []
+
+    def open_memory(path: str | Path = ":memory:", **options: Any) -> Memory:
+        opened.append(Memory.open(path, **{"clock": clock, **options}))
+        return opened[-1]
+
+    yield open_memory
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> Memory:
+    return open_memory()

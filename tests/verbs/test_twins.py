@@ -1,0 +1,115 @@
+"""Every verb has an async twin: same parameters, same answers, off the event loop."""
+
+import asyncio
+import inspect
+import threading
+
+import pytest
+from clocks import Clock
+
+from plugmem_core import ClosedError, HashingEmbedder, Memory, NotFoundError
+
+VERBS = [
+    "remember", "remember_many", "remember_guarded", "revise", "forget", "forget_many", "link",
+    "unlink", "get", "get_many", "history", "list_facts", "tags", "rename_tag", "remove_tag",
+    "entities", "rename_entity", "merge_entities", "alias_entity", "edges", "recall",
+    "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
+]  # fmt: skip
+
+
+def test_every_verb_that_is_promised_is_there():
+    assert [verb for verb in VERBS if not callable(getattr(Memory, verb, None))] == []
+
+
+def test_nothing_public_is_without_a_twin():
+    public = {name for name, _ in inspect.getmembers(Memory, callable) if name[0] != "_"}
+    assert public == {*VERBS, *(f"a{verb}" for verb in VERBS)}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_twin_is_a_coroutine_function_with_the_same_parameters(verb: str):
+    twin = getattr(Memory, f"a{verb}")
+    assert inspect.iscoroutinefunction(twin)
+    expected = inspect.signature(getattr(Memory, verb)).parameters
+    assert list(inspect.signature(twin).parameters.values()) == list(expected.values())
+    assert twin.__name__ == f"a{verb}"
+    assert twin.__doc__
+
+
+SCRIPT = [
+    ("remember", ("tea is green",), {"entity": "Mara", "tags": ["taste"], "key": "k"}),
+    ("remember", ("tea is green",), {"entity": "Mara", "tags": ["taste"], "key": "k"}),
+    ("remember_many", ([{"text": "rye bread", "tags": ["tsate"]}, {"text": "old news"}],), {}),
+    ("remember_guarded", ("tea is very green",), {"entity": "mara"}),
+    ("revise", (0, "tea is black"), {"tags": ["taste", "drink"]}),
+    ("rename_tag", ("tsate", "food"), {}),
+    ("remove_tag", ("drink",), {}),
+    ("link", ("Mara", "knows", "Tomas"), {"provenance": 0}),
+    ("link", ("Mara", "knows", "Ivo"), {}),
+    ("unlink", ("mara", "knows", "ivo"), {}),
+    ("alias_entity", ("Mara", "M."), {}),
+    ("rename_entity", ("Tomas", "Thomas"), {}),
+    ("merge_entities", ("Ivo", "Thomas"), {}),
+    ("forget", (2,), {}),
+    ("forget_many", ([2],), {}),
+    ("get", (0,), {}),
+    ("get_many", ([0, 99],), {}),
+    ("history", (0,), {}),
+    ("list_facts", (), {"closed": True, "limit": 2}),
+    ("tags", (), {}),
+    ("entities", ("T",), {}),
+    ("edges", ("mara",), {"history": True}),
+    ("recall", ("black tea",), {"explain": True}),
+    ("explain_absent", (0, "tea"), {}),
+    ("stats", (), {}),
+    ("rebuild", (), {}),
+    ("checkpoint", (), {}),
+    ("maintain", (), {}),
+    ("verify", (), {}),
+    ("close", (), {}),
+]
+
+
+def test_the_script_leaves_no_verb_out():
+    assert {verb for verb, _, _ in SCRIPT} == {*VERBS} - {"open"}
+
+
+async def test_twins_answer_as_the_verbs_do(memory: Memory, clock: Clock):
+    other = await Memory.aopen(":memory:", clock=clock)
+    for verb, args, options in SCRIPT:
+        clock.tick()
+        expected = getattr(memory, verb)(*args, **options)
+        assert await getattr(other, f"a{verb}")(*args, **options) == expected, verb
+
+
+async def test_a_twin_raises_what_the_verb_raises(memory: Memory):
+    with pytest.raises(NotFoundError):
+        await memory.aforget(7)
+
+
+async def test_an_async_context_closes_the_memory():
+    async with await Memory.aopen(":memory:") as memory:
+        await memory.aremember("one")
+    with pytest.raises(ClosedError):
+        await memory.astats()
+
+
+async def test_the_event_loop_runs_on_while_a_twin_waits():
+    loop_ran = threading.Event()
+
+    class Waiting(HashingEmbedder):
+        def embed_documents(self, texts):
+            assert loop_ran.wait(timeout=30), "the loop was blocked"
+            return super().embed_documents(texts)
+
+    async with await Memory.aopen(":memory:", embedder=Waiting(8)) as memory:
+        write = asyncio.create_task(memory.aremember("one"))
+        await asyncio.sleep(0)
+        loop_ran.set()
+        assert (await write).vector == "stored"
+
+
+async def test_many_twins_at_once_lose_nothing(memory: Memory):
+    receipts = await asyncio.gather(*(memory.aremember(f"note {i}") for i in range(40)))
+    assert sorted(receipt.id for receipt in receipts) == list(range(40))
+    assert (await memory.averify()).ok
