@@ -6,27 +6,12 @@ A fact found first by one source scores 1/61, times 1 + 0.25 · 2^(−age in day
 from collections.abc import Callable, Iterator
 
 import pytest
+from clocks import DAY, Clock
 
 from plugmem_core import Memory, MemoryConfig
 from plugmem_core.clock import to_ms
 from plugmem_core.errors import InvalidInputError
 from plugmem_core.model import Similar
-
-DAY = 86_400_000
-SOME_DAY = to_ms("2023-11-14", "day")
-
-
-class Clock:
-    """A clock that shows what the test sets."""
-
-    def __init__(self) -> None:
-        self.now = SOME_DAY
-
-    def __call__(self) -> int:
-        return self.now
-
-    def set(self, day: str) -> None:
-        self.now = ms(day)
 
 
 def ms(day: str) -> int:
@@ -57,25 +42,7 @@ def edges(result) -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def open_memory(clock: Clock) -> Iterator[Callable[..., Memory]]:
-    opened: list[Memory] = []
-
-    def open_memory(**options) -> Memory:
-        opened.append(Memory.open(":memory:", clock=clock, **options))
-        return opened[-1]
-
-    yield open_memory
-    for memory in opened:
-        memory.close()
-
-
-@pytest.fixture
-def memory(open_memory: Callable[..., Memory]) -> Memory:
-    return open_memory()
+    return Clock(ms("2023-11-14"))
 
 
 # --- a garden: four facts of four months, asked about in September --------------------------
