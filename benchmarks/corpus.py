@@ -1,4 +1,4 @@
-"""A seeded synthetic corpus with the shape of a memory: Zipf words, popular entities, tags, links."""
+"""A seeded synthetic corpus shaped like a memory: Zipf words, popular entities, tags, links."""
 
 import random
 from typing import Any, NamedTuple
@@ -59,5 +59,6 @@ def make_corpus(facts: int, dim: int = 0, questions: int = 400, seed: int = 7) -
 
 
 def _zipf(size: int, exponent: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-    weights = 1 / np.arange(1, size + 1) ** exponent
-    return weights / weights.sum()
+    weights: np.ndarray[Any, np.dtype[np.float64]] = 1 / np.arange(1, size + 1) ** exponent
+    weights /= weights.sum()
+    return weights

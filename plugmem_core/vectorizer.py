@@ -1,12 +1,20 @@
 """Vectors for texts: the embedder's answers, checked, and what happens when it fails."""
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
-from plugmem_core.embed import Embedder
+from plugmem_core.embed import AsyncEmbedder, Embedder
 from plugmem_core.errors import EmbedderError, InvalidInputError, VectorSpaceError, WrongTypeError
 from plugmem_core.inputs import VectorLike, check_vector
 from plugmem_core.store import FileState, Vector
+
+EVENT_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("EVENT_LOOP", default=None)
+"""The loop that waits for this call, when an async verb runs in a worker thread."""
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +76,7 @@ class Vectorizer:
         assert self.embedder is not None  # noqa: S101 - callers look first
         self.check_space(state)
         try:
-            answer = self.embedder.embed_documents(texts)
+            answer = self._embed_documents(texts)
         except Exception:
             logger.warning("the embedder failed; %d vectors are pending", len(texts), exc_info=True)
             return None
@@ -90,10 +98,24 @@ class Vectorizer:
             return None, None
         try:
             self.check_space(state)
-            return self._checked_one(self.embedder.embed_query(text)), None
+            return self._checked_one(self._embed_query(text)), None
         except Exception as error:  # noqa: BLE001 - the other sources still answer
             logger.warning("no vector for the question: %s", error)
             return None, f"vector search was left out: {error}"
+
+    def _embed_documents(self, texts: list[str]) -> Sequence[VectorLike]:
+        embedder, loop = self.embedder, EVENT_LOOP.get()
+        assert embedder is not None  # noqa: S101 - callers look first
+        if loop is not None and isinstance(embedder, AsyncEmbedder):
+            return _awaited(embedder.aembed_documents(texts), loop)
+        return embedder.embed_documents(texts)
+
+    def _embed_query(self, text: str) -> VectorLike:
+        embedder, loop = self.embedder, EVENT_LOOP.get()
+        assert embedder is not None  # noqa: S101 - callers look first
+        if loop is not None and isinstance(embedder, AsyncEmbedder):
+            return _awaited(embedder.aembed_query(text), loop)
+        return embedder.embed_query(text)
 
     def _checked_one(self, vector: VectorLike) -> Vector | None:
         try:
@@ -102,6 +124,10 @@ class Vectorizer:
             if _is_zero(vector):
                 return None
             raise EmbedderError(str(error)) from error
+
+
+def _awaited(answer: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
+    return asyncio.run_coroutine_threadsafe(answer, loop).result()
 
 
 def _is_zero(vector: VectorLike) -> bool:

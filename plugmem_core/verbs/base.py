@@ -14,6 +14,7 @@ from plugmem_core.errors import InvalidInputError, NotFoundError, StaleCursorErr
 from plugmem_core.kernels import OPEN, Scope
 from plugmem_core.model import Namespace
 from plugmem_core.store import FactRow, Transaction
+from plugmem_core.vectorizer import EVENT_LOOP
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,7 +25,11 @@ def twin(verb: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
     @wraps(verb)
     async def asynchronous(*args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(verb, *args, **kwargs)
+        token = EVENT_LOOP.set(asyncio.get_running_loop())
+        try:
+            return await asyncio.to_thread(verb, *args, **kwargs)
+        finally:
+            EVENT_LOOP.reset(token)
 
     asynchronous.__name__ = f"a{verb.__name__}"
     asynchronous.__qualname__ = verb.__qualname__.replace(verb.__name__, asynchronous.__name__)
