@@ -78,7 +78,7 @@ public:
     Walk walk(const std::vector<Id>& anchors, const WalkLimits& limits, const Scope& scope,
               bool history) const {
         Walk seen;
-        std::unordered_set<Id> known_nodes, known_edges;
+        std::unordered_set<Id> known_nodes;
         for (const Id anchor : anchors)
             if (known_nodes.insert(anchor).second) reach(seen, anchor, 1.0f);
         size_t start = 0;
@@ -92,7 +92,7 @@ public:
                 for (const bool outgoing : {true, false}) {
                     select(node, outgoing, scope, history, versions);
                     for (const Id id : versions) {
-                        if (seen.edges.size() < limits.edges && known_edges.insert(id).second)
+                        if (seen.edges.size() < limits.edges && !listed(seen.edges, id))
                             seen.edges.push_back(id);
                         const Id far = outgoing ? edges_[id].dst : edges_[id].src;
                         if (seen.nodes.size() < limits.nodes && known_nodes.insert(far).second)
@@ -189,6 +189,17 @@ private:
         for (const auto& node : nodes_)
             out.push_back(static_cast<uint32_t>(node.out.size() + node.in.size()));
         return out;
+    }
+
+    // Whether the same statement is among the edges already; of one statement, two versions
+    // may hold at an instant when starts were chosen by hand.
+    bool listed(const std::vector<Id>& edges, Id id) const {
+        const Edge& edge = edges_[id];
+        return std::any_of(edges.begin(), edges.end(), [&](Id other) {
+            const Edge& known = edges_[other];
+            return known.src == edge.src && known.dst == edge.dst &&
+                   known.relation == edge.relation && known.provenance == edge.provenance;
+        });
     }
 
     static void reach(Walk& walk, Id node, float weight) {

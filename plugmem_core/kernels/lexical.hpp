@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "facts.hpp"
 #include "lists.hpp"
+#include "logarithm.hpp"
 
 namespace plugmem {
 
@@ -195,7 +195,7 @@ private:
 
         float idf(size_t df) const {
             const float rarity = (documents - static_cast<float>(df) + 0.5f) / (static_cast<float>(df) + 0.5f);
-            const float idf = std::log(1.0f + rarity);
+            const float idf = natural_log(1.0f + rarity);
             return idf > 0.0f ? idf : rarity; // ln(1 + x) ~ x where single precision gives up
         }
 
