@@ -37,6 +37,11 @@ def walk(graph, anchors, depth, *, view=ALL, history=False, decay=0.5, **caps):
     return found.edges, list(zip(found.nodes, found.weights, strict=True))
 
 
+def statement(row):
+    """What two versions of one edge have in common; a walk lists it once."""
+    return tuple(row[part] for part in ("src", "relation", "dst", "provenance"))
+
+
 def expected_walk(edges, ranks, anchors, depth, clocks, *, history, max_edges, max_nodes):
     def holds(row):
         if not history:
@@ -61,7 +66,8 @@ def expected_walk(edges, ranks, anchors, depth, clocks, *, history, max_edges, m
         for node in frontier:
             for near, far in (("src", "dst"), ("dst", "src")):
                 for number in touching(node, near, far):
-                    if len(met) < max_edges and number not in met:
+                    said = [statement(edges[known]) for known in met]
+                    if len(met) < max_edges and statement(edges[number]) not in said:
                         met.append(number)
                     other = edges[number][far]
                     if len(nodes) < max_nodes and other not in nodes:

@@ -144,12 +144,23 @@ def test_a_vector_is_replaced_in_its_place():
     assert found.items() == ranking(now, vectors[4], range(4))
 
 
+def test_a_pool_holds_a_vector_while_it_is_the_same():
+    vectors = gaussian(2, 70)
+    pool = pool_of(vectors)
+    assert pool.holds(0, vectors[0])
+    assert pool.holds(0, 2 * vectors[0])  # the same direction
+    assert not pool.holds(0, vectors[1])
+    assert not pool.holds(2, vectors[0])
+    pool.remove([0], 0)
+    assert not pool.holds(0, vectors[0])
+
+
 def test_removal_keeps_the_order_of_the_others_and_counts_those_of_a_prefix():
     vectors = gaussian(9, 5)
     pool = pool_of(vectors[:8])
-    assert pool.remove([1, 6, 1, 77], 4) == 1
+    assert pool.remove([1, 6, 1, 77], 4) == [1]
     assert pool.facts() == [0, 2, 3, 4, 5, 7]
-    assert pool.remove([2, 3, 4], 4) == 3
+    assert pool.remove([4, 2, 3], 4) == [4, 2, 3]
     assert (pool.facts(), pool.has(2), pool.has(5), pool.has(99)) == ([0, 5, 7], False, True, False)
     found = pool.search(vectors[8], 0, 9, NO_FLOOR, facts(range(8)), ALL)
     assert found.items() == ranking(vectors, vectors[8], [0, 5, 7])
@@ -162,7 +173,7 @@ def test_an_empty_pool_finds_nothing():
     query = np.ones(3, dtype=np.float32)
     assert pool.search(query, 0, 9, NO_FLOOR, facts([]), ALL).items() == []
     assert pool.rescore(query, [0, 1], 9, NO_FLOOR, facts([]), ALL).items() == []
-    assert pool.remove([0], 5) == 0
+    assert pool.remove([0], 5) == []
 
 
 def test_a_vector_of_another_dimension_is_refused():
