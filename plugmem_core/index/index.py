@@ -11,7 +11,7 @@ from plugmem_core.index.spaces import Namespaces
 from plugmem_core.index.tags import TagIndex
 from plugmem_core.index.vectors import VectorIndex
 from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists
-from plugmem_core.model import Edge
+from plugmem_core.model import Edge, Metadata
 from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore
 
 
@@ -118,25 +118,32 @@ class Index:
 
     def edges(self, ids: list[int]) -> tuple[Edge, ...]:
         """Return edge versions, in the order given."""
-        shown, relations, properties = self.names.shown, self.relations, self.edge_properties
+        # A walk may meet 128 of them, hence the plain loop.
+        shown, relations, paths = self.names.shown, self.relations, self.spaces.paths
         edges = []
         for edge, src, relation, dst, provenance, recorded, start, end, _ in self.graph.rows(ids):
-            name, space = shown(src)
+            name, space = shown[src]
             edges.append(
-                Edge(
-                    edge,
-                    name,
-                    relations[relation],
-                    shown(dst)[0],
-                    None if provenance == NO_ID else provenance,
-                    json.loads(properties[edge]) if edge in properties else {},
-                    self.spaces.path(space),
-                    recorded,
-                    start,
-                    None if end == OPEN else end,
+                Edge._make(
+                    (
+                        edge,
+                        name,
+                        relations[relation],
+                        shown[dst][0],
+                        None if provenance == NO_ID else provenance,
+                        self._properties(edge),
+                        paths[space],
+                        recorded,
+                        start,
+                        None if end == OPEN else end,
+                    )
                 )
             )
         return tuple(edges)
+
+    def _properties(self, edge: int) -> Metadata:
+        text = self.edge_properties.get(edge)
+        return {} if text is None else json.loads(text)
 
     def _put_edge(self, row: EdgeRow) -> None:
         if row.properties is not None:

@@ -6,12 +6,16 @@ from plugmem_core.store import AliasRow, EntityRow
 
 
 class EntityNames:
-    """Keys of entities and aliases, each leading to an entity per namespace."""
+    """Keys of entities and aliases, each leading to an entity per namespace.
+
+    Attributes:
+        shown: Display name and namespace of every entity, by id.
+    """
 
     def __init__(self) -> None:
         self._entities: dict[str, dict[int, int]] = {}  # key -> namespace -> entity
         self._longest: dict[str, int] = {}  # first token of a key -> most tokens of such a key
-        self._shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
+        self.shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
         self._known = 0
 
     def update(self, entities: Iterable[EntityRow], aliases: Iterable[AliasRow]) -> bool:
@@ -20,15 +24,11 @@ class EntityNames:
             if row.id < self._known:
                 return False
             self._add(row.key, row.namespace, row.id)
-            self._shown[row.id] = row.name, row.namespace
+            self.shown[row.id] = row.name, row.namespace
             self._known = row.id + 1
         for alias in aliases:
             self._add(alias.key, alias.namespace, alias.entity)
         return True
-
-    def shown(self, entity: int) -> tuple[str, int]:
-        """Return an entity's display name and its namespace."""
-        return self._shown[entity]
 
     def find(self, key: str, namespace: int) -> int | None:
         """Return the entity a key leads to within one namespace."""

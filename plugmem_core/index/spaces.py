@@ -8,10 +8,14 @@ from plugmem_core.store import NamespaceRow
 
 
 class Namespaces:
-    """The namespaces of a file."""
+    """The namespaces of a file.
+
+    Attributes:
+        paths: Labels of every namespace, by id.
+    """
 
     def __init__(self) -> None:
-        self._paths: list[Namespace] = [()]  # the root is there before any row
+        self.paths: list[Namespace] = [()]  # the root is there before any row
         self._ids: dict[str, int] = {"[]": 0}
         self._masks: dict[Namespace, bytes] = {}
 
@@ -21,17 +25,13 @@ class Namespaces:
             if row.path in self._ids:
                 continue
             self._ids[row.path] = row.id
-            self._paths.extend([()] * (row.id + 1 - len(self._paths)))
-            self._paths[row.id] = tuple(json.loads(row.path))
+            self.paths.extend([()] * (row.id + 1 - len(self.paths)))
+            self.paths[row.id] = tuple(json.loads(row.path))
             self._masks.clear()
 
     def find(self, path: str) -> int | None:
         """Return the id of a namespace, given as the JSON of its labels."""
         return self._ids.get(path)
-
-    def path(self, namespace: int) -> Namespace:
-        """Return the labels of a namespace."""
-        return self._paths[namespace]
 
     def mask(self, scope: Namespace) -> bytes | None:
         """Return one byte per namespace id, 1 where the scope sees it; `None` sees all.
@@ -43,6 +43,6 @@ class Namespaces:
         mask = self._masks.get(scope)
         if mask is None:
             depth = len(scope)
-            mask = bytes(path[:depth] == scope for path in self._paths)
+            mask = bytes(path[:depth] == scope for path in self.paths)
             self._masks[scope] = mask
         return mask

@@ -210,7 +210,7 @@ class GraphVerbs(Verbs):
                     row.name,
                     row.key,
                     tuple(sorted(aliases.get(row.id, []))),
-                    engine.index.spaces.path(row.namespace),
+                    engine.index.spaces.paths[row.namespace],
                     engine.index.entities.count(row.id, engine.index.facts, current),
                 )
                 for _, _, row in page
