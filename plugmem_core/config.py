@@ -38,7 +38,7 @@ class MemoryConfig(BaseModel):
         w_recency: Largest relative boost of a fact recorded just now; 0 switches it off.
         half_life_days: Age at which that boost has halved.
         graph_depth: Hops walked from the anchors.
-        graph_decay: Weight lost per hop.
+        graph_decay: Share of the weight that is left after a hop.
         similar_cosine: Cosine above which a new fact is reported as similar.
         similar_jaccard: Share of common tokens above which it is.
         min_similarity: Cosine below which a vector is no evidence; `None` means no floor.

@@ -7,7 +7,7 @@
     │   ├── InvalidFilterError                 a `where` filter that cannot be read
     │   └── StaleCursorError                   a page cursor of another listing
     ├── ConfigError            (ValueError)    an unknown knob, or one out of range
-    ├── NotFoundError          (KeyError)      no such fact, entity or tag here
+    ├── NotFoundError          (KeyError)      no such fact or entity here
     ├── ClosedFactError        (ValueError)    the fact has already been revised
     ├── VectorSpaceError       (ValueError)    vectors of another dimension or model
     ├── BusyError              (TimeoutError)  another writer held the file too long
@@ -58,7 +58,7 @@ class ConfigError(PlugmemError, ValueError):
 
 
 class NotFoundError(PlugmemError, KeyError):
-    """No fact, entity or tag with this identity exists in this scope."""
+    """No fact or entity with this identity exists in this scope."""
 
     def __str__(self) -> str:
         # KeyError shows the repr of its argument; a message should read as one.

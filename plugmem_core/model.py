@@ -192,7 +192,7 @@ class Similar(NamedTuple):
 T = TypeVar("T")
 
 
-class _Listed(Generic[T]):
+class Listed(Generic[T]):
     """A report that can be used as the sequence of what it lists."""
 
     __slots__ = ()
@@ -250,7 +250,7 @@ class GuardedReceipt:
 
 
 @dataclass(frozen=True, slots=True)
-class FactPage(_Listed[Fact]):
+class FactPage(Listed[Fact]):
     """One page of a listing; pass `next_cursor` to get the next. Iterates over its facts."""
 
     facts: tuple[Fact, ...]
@@ -265,7 +265,7 @@ class FactPage(_Listed[Fact]):
 
 
 @dataclass(frozen=True, slots=True)
-class EntityPage(_Listed[Entity]):
+class EntityPage(Listed[Entity]):
     """One page of entities; pass `next_cursor` to get the next. Iterates over them."""
 
     entities: tuple[Entity, ...]
@@ -277,7 +277,7 @@ class EntityPage(_Listed[Entity]):
 
 
 @dataclass(frozen=True, slots=True)
-class TagPage(_Listed[Tag]):
+class TagPage(Listed[Tag]):
     """One page of tags; pass `next_cursor` to get the next. Iterates over them."""
 
     tags: tuple[Tag, ...]
@@ -289,7 +289,7 @@ class TagPage(_Listed[Tag]):
 
 
 @dataclass(frozen=True, slots=True)
-class History(_Listed[Fact]):
+class History(Listed[Fact]):
     """A revision chain, oldest first. Iterates over its facts."""
 
     facts: tuple[Fact, ...]

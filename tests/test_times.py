@@ -379,3 +379,19 @@ def _write(memory: Memory, number: int, since: int) -> None:
     else:
         last = memory.get(number - 1)
         memory.revise(last.id, f"desk {number}", valid_from=max(since, last.valid_from))
+
+
+def test_an_end_learned_after_known_at_is_not_shown_either(memory: Memory, clock: Clock) -> None:
+    old = memory.remember("the desk is on floor two")
+    memory.link("Ivo", "sits on", "floor two")
+    then = clock.now
+    clock.now += DAY
+    memory.revise(old.id, "the desk is on floor five")
+    memory.unlink("Ivo", "sits on", "floor two")
+    clock.now += DAY
+    [fact] = memory.recall("desk", known_at=then, valid_at=then).facts
+    assert (fact.id, fact.valid_to, fact.is_current) == (old.id, None, True)
+    [edge] = memory.recall(entities=["Ivo"], known_at=then, valid_at=then).edges
+    assert edge.valid_to is None
+    [fact] = memory.recall("desk", as_of=then).facts
+    assert fact.valid_to == then + DAY  # the reference shows the end as it stands today

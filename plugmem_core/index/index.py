@@ -116,12 +116,13 @@ class Index:
             row.forgotten_at is not None,
         )
 
-    def edges(self, ids: list[int]) -> tuple[Edge, ...]:
-        """Return edge versions, in the order given."""
+    def edges(self, ids: list[int], known_at: int = OPEN) -> tuple[Edge, ...]:
+        """Return edge versions, in the order given, without ends that were learned later."""
         # A walk may meet 128 of them, hence the plain loop.
         shown, relations, paths = self.names.shown, self.relations, self.spaces.paths
+        rows = self.graph.rows(ids)
         edges = []
-        for edge, src, relation, dst, provenance, recorded, start, end, _ in self.graph.rows(ids):
+        for edge, src, relation, dst, provenance, recorded, start, end, closed in rows:
             name, space = shown[src]
             edges.append(
                 Edge._make(
@@ -135,7 +136,7 @@ class Index:
                         paths[space],
                         recorded,
                         start,
-                        None if end == OPEN else end,
+                        None if end == OPEN or closed > known_at else end,
                     )
                 )
             )

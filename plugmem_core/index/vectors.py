@@ -28,17 +28,18 @@ class VectorIndex:
 
     def put(self, fact: int, vector: Vector) -> None:
         """Store or replace the vector of a fact."""
-        if self.pool.has(fact):
-            self.remove([fact])
+        if self.pool.holds(fact, vector):
+            return  # it stays where it is, covered by the graph or not
+        self.remove([fact])
         self.pool.put(fact, vector)
 
     def remove(self, facts: list[int]) -> None:
         """Take vectors out."""
-        for fact in facts:
-            if self.pool.has(fact) and self.pool.remove([fact], self.covered):
-                self.covered -= 1
-                if self._graph is not None:
-                    self._graph.mark_deleted(fact)
+        covered = self.pool.remove(facts, self.covered)
+        self.covered -= len(covered)
+        if self._graph is not None:
+            for fact in covered:
+                self._graph.mark_deleted(fact)
 
     def search(
         self,

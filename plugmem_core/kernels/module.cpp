@@ -196,6 +196,7 @@ NB_MODULE(_kernels, m) {
         .def("has", &FactTable::has, "id"_a)
         .def("entity", &FactTable::entity, "id"_a)
         .def("recorded", &FactTable::recorded, "id"_a)
+        .def("closed_at", &FactTable::closed_at, "id"_a)
         .def("row", &FactTable::row, "id"_a)
         .def("ids", &FactTable::ids)
         .def("forgotten", &FactTable::forgotten)
@@ -309,6 +310,9 @@ NB_MODULE(_kernels, m) {
         .def(nb::init<size_t>(), "dim"_a)
         .def("put", [](VectorPool& self, Id fact, Floats vector) {
             self.put(fact, components(vector, self.dim()));
+        }, "fact"_a, "vector"_a)
+        .def("holds", [](const VectorPool& self, Id fact, Floats vector) {
+            return self.holds(fact, components(vector, self.dim()));
         }, "fact"_a, "vector"_a)
         .def("remove", &VectorPool::remove, "facts"_a, "prefix"_a)
         .def("search", [](const VectorPool& self, Floats query, size_t first, size_t limit, float floor,

@@ -94,16 +94,29 @@ public:
         std::copy(q.values.begin(), q.values.end(), values_.begin() + static_cast<ptrdiff_t>(slot * width_));
     }
 
-    // Drop vectors, keeping the order of the others. Returns how many of the first `prefix`
-    // slots went.
-    size_t remove(const std::vector<Id>& facts, size_t prefix) {
-        size_t below = 0;
+    // Whether this is the vector of a fact, as far as the quantised form tells.
+    bool holds(Id fact, const float* x) const {
+        if (!has(fact)) return false;
+        const Quantised q = quantise(x);
+        const size_t slot = slot_of_[fact];
+        return scales_[slot] == q.scale &&
+               std::equal(q.values.begin(), q.values.end(),
+                          values_.begin() + static_cast<ptrdiff_t>(slot * width_));
+    }
+
+    // Drop vectors, keeping the order of the others. Returns the facts that were in the first
+    // `prefix` slots.
+    std::vector<Id> remove(const std::vector<Id>& facts, size_t prefix) {
+        std::vector<Id> below;
+        bool any = false;
         for (const Id fact : facts) {
             if (!has(fact)) continue;
-            below += slot_of_[fact] < prefix;
+            any = true;
+            if (slot_of_[fact] < prefix) below.push_back(fact);
             facts_[slot_of_[fact]] = NONE;
             slot_of_[fact] = NONE;
         }
+        if (!any) return below;
         size_t kept = 0;
         for (size_t slot = 0; slot < facts_.size(); ++slot) {
             if (facts_[slot] == NONE) continue;

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
-from plugmem_core.model import Edge, RecalledFact, fact_row, html_table
+from plugmem_core.model import Edge, Listed, RecalledFact, fact_row, html_table
 from plugmem_core.recall.explain import Explanation
 from plugmem_core.recall.render import render
 
 
 @dataclass(frozen=True)
-class RecallResult:
-    """What a recall found.
+class RecallResult(Listed[RecalledFact]):
+    """What a recall found. Iterates over its facts, and is false without any.
 
     Attributes:
         facts: Best first.
@@ -24,6 +24,10 @@ class RecallResult:
     edges: tuple[Edge, ...] = ()
     truncated: bool = False
     explanation: Explanation | None = field(default=None, repr=False)
+
+    @property
+    def _items(self) -> tuple[RecalledFact, ...]:
+        return self.facts
 
     @cached_property
     def rendered(self) -> str:

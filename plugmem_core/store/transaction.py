@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from plugmem_core.clock import to_datetime
 from plugmem_core.errors import ClosedFactError, InvalidInputError, NotFoundError
 from plugmem_core.store.rows import (
     NO_VECTOR,
@@ -451,8 +452,9 @@ class Transaction:
     ) -> FactRow:
         if fact.valid_from is not None and fact.valid_from < target.valid_from:
             raise InvalidInputError(
-                f"valid_from is {fact.valid_from}, before {target.valid_from}, when the superseded "
-                f"fact {target.id} became true; give a later instant, or forget that fact"
+                f"valid_from is {to_datetime(fact.valid_from).isoformat()}, but fact {target.id}, "
+                f"which it supersedes, is true from {to_datetime(target.valid_from).isoformat()}; "
+                "give no earlier instant, or forget that fact first"
             )
         self._close(target, self._now if fact.valid_from is None else fact.valid_from)
         if fact.keep_vector and fact.vector is None and target.vector == STORED:

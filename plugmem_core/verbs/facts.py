@@ -55,8 +55,9 @@ class FactVerbs(Verbs):
         """Store one fact.
 
         The same text about the same entity, without a key, is stored once: saying it
-        again is `unchanged`, or `revised` when it brings other tags or metadata. A key
-        holds one current fact: writing it again revises what it held.
+        again is `unchanged`, or `revised` when it brings other tags or metadata; it
+        keeps its `valid_from`, and expires as the last saying asks. A key holds one
+        current fact: writing it again revises what it held.
 
         Args:
             text: What to remember; not blank, at most `max_text` bytes of UTF-8.

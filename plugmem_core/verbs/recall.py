@@ -7,7 +7,7 @@ from plugmem_core.clock import Instant
 from plugmem_core.engine import Engine, with_metadata
 from plugmem_core.errors import NotFoundError
 from plugmem_core.inputs import VectorLike, check_id
-from plugmem_core.kernels import IdSet
+from plugmem_core.kernels import OPEN, IdSet
 from plugmem_core.model import Edge, Namespace, RecalledFact
 from plugmem_core.recall import (
     SOURCE_NAMES,
@@ -26,12 +26,16 @@ from plugmem_core.recall import (
 )
 from plugmem_core.verbs.base import Verbs, twin
 
+ATTEMPTS = 8
+"""Rankings tried while other handles remove the facts that were ranked."""
+
 
 class _Found(NamedTuple):
     """What the stages found, as of one moment."""
 
     ranking: Ranking
     edges: tuple[Edge, ...]
+    unlearned: set[int]  # facts whose end was learned after the instant of knowledge
     explained: tuple[FactExplanation, ...]
     passing: IdSet | None
     now: int
@@ -195,16 +199,21 @@ class RecallVerbs(Verbs):
         index = engine.index
         with engine.gate:
             ranking = rank(index, engine.config, query, vector, now, passing)
-            edges = index.edges(ranking.edges) if ranking.edges else ()
+            known_at = OPEN if query.known_at is None else query.known_at
+            edges = index.edges(ranking.edges, known_at) if ranking.edges else ()
             rows = ranking.selection.rows
+            unlearned = set()
+            if known_at < OPEN:
+                closed_at = index.facts.closed_at
+                unlearned = {fact for fact, *_ in rows if known_at < closed_at(fact) < OPEN}
             explained = (
                 explain_rows(index, ranking, rows, engine.config, now) if query.explain else ()
             )
-        return _Found(ranking, edges, explained, passing, now, note)
+        return _Found(ranking, edges, unlearned, explained, passing, now, note)
 
     def _answer(self, query: Query) -> RecallResult:
         engine = self._ready()
-        while True:
+        for _ in range(ATTEMPTS):
             found = self._rank(engine, query)
             rows = found.ranking.selection.rows
             cards = engine.cards([row[0] for row in rows])
@@ -214,7 +223,13 @@ class RecallVerbs(Verbs):
         facts = tuple(
             RecalledFact._make((*with_metadata(cards[fact]), score, SOURCE_NAMES[sources]))
             for fact, score, sources, _ in rows
+            if fact in cards
         )
+        if found.unlearned:
+            facts = tuple(
+                fact._replace(valid_to=None) if fact.id in found.unlearned else fact
+                for fact in facts
+            )
         explanation = None
         if query.explain:
             explanation = Explanation(
