@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from threading import Lock
 from typing import Any
 
 from plugmem_core.clock import Clock
 from plugmem_core.config import MemoryConfig
 from plugmem_core.embed import Embedder
-from plugmem_core.errors import ClosedError, ReadOnlyError, StorageError
+from plugmem_core.errors import ClosedError, CorruptError, ReadOnlyError, StorageError
 from plugmem_core.filters import Filter
-from plugmem_core.gate import Gate
 from plugmem_core.index import Index, load_checkpoint, save_checkpoint
-from plugmem_core.kernels import IdSet
+from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
 from plugmem_core.store import Changes, FileState, SqliteStore, Transaction
 from plugmem_core.vectorizer import Vectorizer
@@ -56,16 +56,19 @@ class Engine:
             durability=config.durability,
             busy_timeout=config.busy_timeout,
         )
+        # Inside the gate nobody may wait for the store: the order is store first, gate second.
         self.gate = Gate()
         self._process = os.getpid()
         self._closed = False
         self._cards: OrderedDict[int, tuple[Any, ...]] = OrderedDict()
         self._seen_version = -1
         self._behind = True
+        self._half_applied = False
+        self._saving = Lock()
         try:
             self.state = self.store.state()
             self.index = self._open_index()
-            self._saved_change = self.index.change
+            self._saved = self._progress()
             self.sync()
         except BaseException:
             self.store.close()
@@ -90,7 +93,7 @@ class Engine:
         """Save a checkpoint and let go of the file; closing twice is fine."""
         if self._closed or self._process != os.getpid():
             return
-        if not self.store.read_only and self.index.change != self._saved_change:
+        if not self.store.read_only and self._progress() != self._saved:
             with suppress(StorageError, OSError):  # it is a cache; truth is on disk
                 self.checkpoint()
         self._closed = True
@@ -102,19 +105,33 @@ class Engine:
             return
         if self.store.read_only:
             raise ReadOnlyError("the memory was opened with read_only=True; open it for writing")
-        self.sync()
         token = token_hex(16)
-        with self.gate:
-            save_checkpoint(self.index, self.store.path, self.state, token)
-            saved = self.index.change
-        self.store.claim_checkpoint(token)
-        self.state = self.state._replace(checkpoint=token)
-        self._saved_change = saved
+        with self._saving:
+            self.sync()
+            with self.gate:
+                try:
+                    save_checkpoint(self.index, self.store.path, self.state, token)
+                except OSError as error:
+                    raise StorageError(f"the checkpoint cannot be written: {error}") from error
+                saved = self._progress()
+            self.store.claim_checkpoint(token)
+            with self.gate.alone:
+                self.state = self.state._replace(checkpoint=token)
+            self._saved = saved
+
+    def _progress(self) -> tuple[int, int]:
+        """Return what tells a checkpoint worth saving: the change, and the reach of the graph."""
+        vectors = self.index.vectors
+        return self.index.change, vectors.covered if vectors else 0
 
     def fresh_index(self) -> Index:
-        """Return a new index, made from truth."""
+        """Return a new index, made from truth.
+
+        Raises:
+            CorruptError: The file holds rows that no write of ours leaves.
+        """
         index = Index(self.config, self.store)
-        with self.store.changes_since(0) as changes:
+        with self.store.changes_since(0) as changes, self._reading_rows():
             index.apply(changes, lambda _: None)
         return index
 
@@ -123,6 +140,7 @@ class Engine:
         index = self.fresh_index()
         with self.gate.alone:
             self.index = index
+            self._half_applied = False
             self._cards.clear()
         self._behind = True  # others may have committed while it was made
 
@@ -151,16 +169,34 @@ class Engine:
             self._catch_up()
 
     def _catch_up(self) -> None:
+        with self.gate:
+            half_applied = self._half_applied
+        if half_applied:
+            self.rebuild()
         with self.store.changes_since(self.index.change) as changes, self.gate.alone:
-            self.index.apply(changes, self._touch)
+            self._apply(changes)
             self.state = self.store.state()
         self._behind = False
 
     def _follow(self, changes: Changes, state: FileState) -> None:
-        with self.gate.alone:
-            self.index.apply(changes, self._touch)
+        # Names may have to be read from the file again: store first, then gate.
+        with self.store.reading(), self.gate.alone:
+            self._apply(changes)
             self.state = state
         self._behind = False
+
+    def _apply(self, changes: Changes) -> None:
+        self._half_applied = True  # unless nothing interrupts
+        with self._reading_rows():
+            self.index.apply(changes, self._touch)
+        self._half_applied = False
+
+    @contextmanager
+    def _reading_rows(self) -> Iterator[None]:
+        try:
+            yield
+        except (LookupError, TypeError, ValueError) as error:
+            raise CorruptError(f"{self.store.path} holds a row that cannot be: {error}") from error
 
     def _first_facts(self, text: str) -> Iterable[int]:
         return self.index.first_facts(text)

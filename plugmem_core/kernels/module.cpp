@@ -7,6 +7,7 @@
 
 #include "facts.hpp"
 #include "fusion.hpp"
+#include "gate.hpp"
 #include "graph.hpp"
 #include "lexical.hpp"
 #include "lists.hpp"
@@ -134,6 +135,27 @@ Ranked merge(const Ranked& a, const Ranked& b, size_t limit) {
     return top.take();
 }
 
+// The two ways through a gate, as context managers.
+struct Shared {
+    std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+
+    void enter() const {
+        if (gate->try_enter()) return;
+        nb::gil_scoped_release released;
+        gate->enter();
+    }
+};
+
+struct Alone {
+    std::shared_ptr<Gate> gate;
+
+    void enter() const {
+        if (gate->try_enter_alone()) return;
+        nb::gil_scoped_release released;
+        gate->enter_alone();
+    }
+};
+
 } // namespace
 
 NB_MODULE(_kernels, m) {
@@ -141,6 +163,16 @@ NB_MODULE(_kernels, m) {
     m.attr("OPEN") = OPEN;
     m.attr("NO_ID") = NONE;
     m.def("tokenize_ascii", &tokens_of, "text"_a);
+
+    nb::class_<Alone>(m, "Alone")
+        .def("__enter__", &Alone::enter)
+        .def("__exit__", [](const Alone& self, nb::args) { self.gate->leave_alone(); });
+
+    nb::class_<Shared>(m, "Gate")
+        .def(nb::init<>())
+        .def("__enter__", &Shared::enter)
+        .def("__exit__", [](const Shared& self, nb::args) { self.gate->leave(); })
+        .def_prop_ro("alone", [](const Shared& self) { return Alone{self.gate}; });
 
     nb::class_<IdSet>(m, "IdSet")
         .def(nb::init<size_t>(), "size"_a)

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from plugmem_core.clock import Clock
 from plugmem_core.errors import (
     BusyError,
+    ClosedError,
     CorruptError,
     InvalidInputError,
     PlugmemError,
@@ -84,6 +85,7 @@ class SqliteStore:
         self.path = None if str(path) == MEMORY else Path(path).absolute()
         self.read_only = read_only
         self._busy_timeout = busy_timeout
+        self._closed = False
         self._write_lock = RLock()
         with self._translated():
             self._writer = self._connect()
@@ -123,6 +125,7 @@ class SqliteStore:
     def close(self) -> None:
         """Close both connections; the last one out folds the WAL into the file."""
         with self._write_lock, self._read_lock:
+            self._closed = True
             self._reader.close()
             self._writer.close()
 
@@ -152,8 +155,9 @@ class SqliteStore:
         if self.read_only:
             raise ReadOnlyError("the memory was opened with read_only=True; open it for writing")
         with self._write_lock, self._translated():
-            self._writer.execute("BEGIN IMMEDIATE")
+            self._end_interrupted(self._writer)
             try:
+                self._writer.execute("BEGIN IMMEDIATE")
                 state = self._state(self._writer)
                 on_begin(state.change)
                 transaction = Transaction(self._writer, state, clock(), first_facts)
@@ -161,8 +165,7 @@ class SqliteStore:
                 wrote = transaction.finish()
                 self._writer.execute("COMMIT")
             except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
+                self._end_interrupted(self._writer)
                 raise
             if wrote:
                 on_commit(transaction.changes, transaction.state)
@@ -179,8 +182,9 @@ class SqliteStore:
         # On the path of every recall, hence without the context managers below.
         with self._read_lock:
             try:
+                self._end_interrupted(self._reader)
                 version: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
-            except sqlite3.OperationalError as error:
+            except sqlite3.Error as error:
                 raise self._explained(error) from error
         return version
 
@@ -198,13 +202,16 @@ class SqliteStore:
     @contextmanager
     def changes_since(self, change: int) -> Iterator[Changes]:
         """Give every row touched after a change number, as one consistent set."""
-        with self._snapshot() as sql:
+        with self._snapshot() as sql, ExitStack() as cursors:
             changes = Changes(self._state(sql).change)
             if changes.change != change:
                 after = (change,)
 
                 def rows(kind: Callable[..., Row], query: str) -> Iterator[Row]:
-                    return (kind(*row) for row in sql.execute(query, after))
+                    # Closed in the end: a cursor that was not read to its end would keep later
+                    # reads in the past.
+                    cursor = cursors.enter_context(closing(sql.execute(query, after)))
+                    return (kind(*row) for row in cursor)
 
                 changes.namespaces = self._namespaces(sql)
                 changes.entities = rows(EntityRow, _CHANGED.format("entities", "id"))
@@ -372,11 +379,17 @@ class SqliteStore:
             if self._reader.in_transaction:  # in memory, inside our own write
                 yield self._reader
                 return
-            self._reader.execute("BEGIN")
             try:
+                self._reader.execute("BEGIN")
                 yield self._reader
             finally:
-                self._reader.execute("COMMIT")
+                self._end_interrupted(self._reader)
+
+    @staticmethod
+    def _end_interrupted(connection: sqlite3.Connection) -> None:
+        """End a transaction that is still open, at its end or where an interrupt left it."""
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -385,14 +398,16 @@ class SqliteStore:
             yield
         except PlugmemError:
             raise
-        except sqlite3.ProgrammingError:
-            raise
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             raise self._explained(error) from error
+        except UnicodeDecodeError as error:
+            raise CorruptError(f"{self.path} is damaged: {error}") from error
         except OverflowError as error:
             raise InvalidInputError(f"a number is beyond 64 bits: {error}") from error
 
-    def _explained(self, error: sqlite3.DatabaseError) -> PlugmemError:
+    def _explained(self, error: sqlite3.Error) -> PlugmemError:
+        if self._closed:
+            return ClosedError("the memory was closed meanwhile; open it again")
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return BusyError(
