@@ -3,7 +3,6 @@
 import numpy as np
 
 from plugmem_core.model import MaintainReport, Namespace, Stats, VerifyReport
-from plugmem_core.store import Vector
 from plugmem_core.verbs.base import Verbs, twin
 from plugmem_core.verify import differences
 
@@ -140,13 +139,12 @@ class CareVerbs(Verbs):
             due = len(ids) >= engine.config.flat_to_hnsw and vectors.covered < len(ids)
         if not due:
             return vectors.covered
-        graph = vectors.make_graph(ids, _stack(engine.store.vectors(ids), ids))
+        stored = engine.store.vectors(ids)
+        if len(stored) < len(ids):  # another process removed some; they are on their way here
+            return vectors.covered
+        graph = vectors.make_graph(ids, np.stack([stored[fact] for fact in ids]))
         with engine.gate.alone:
             # Vectors that came meanwhile are behind these in the pool, and are scanned.
             if engine.index.vectors is vectors and vectors.pool.facts()[: len(ids)] == ids:
                 vectors.attach(graph, len(ids))
         return vectors.covered
-
-
-def _stack(vectors: dict[int, Vector], ids: list[int]) -> Vector:
-    return np.stack([vectors[fact] for fact in ids])
