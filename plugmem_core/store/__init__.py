@@ -1,5 +1,6 @@
 """Truth: the SQLite file, its rows and its transactions. All SQL of the package is here."""
 
+from plugmem_core.store.encoding import dump_json
 from plugmem_core.store.rows import (
     PENDING,
     STORED,
@@ -14,7 +15,7 @@ from plugmem_core.store.rows import (
     Vector,
 )
 from plugmem_core.store.sqlite import SqliteStore
-from plugmem_core.store.transaction import FactWrite, Transaction, Written, dump_json
+from plugmem_core.store.transaction import FactWrite, Transaction, Written
 
 __all__ = [
     "PENDING",

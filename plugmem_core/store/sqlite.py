@@ -17,6 +17,7 @@ from plugmem_core.errors import (
     ReadOnlyError,
     StorageError,
 )
+from plugmem_core.store.encoding import decode_vector
 from plugmem_core.store.rows import (
     NO_VECTOR,
     PENDING,
@@ -32,7 +33,7 @@ from plugmem_core.store.rows import (
     Vector,
 )
 from plugmem_core.store.schema import prepare
-from plugmem_core.store.transaction import Transaction, decode_vector
+from plugmem_core.store.transaction import Transaction
 
 MEMORY = ":memory:"
 

@@ -5,42 +5,21 @@ the rows it touched, so that the index can follow without reading them back.
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Literal
 
-import numpy as np
-
 from plugmem_core.clock import to_datetime
-from plugmem_core.errors import ClosedFactError, InvalidInputError, NotFoundError
-from plugmem_core.store.rows import (
-    NO_VECTOR,
-    PENDING,
-    STORED,
-    AliasRow,
-    Changes,
-    EdgeRow,
-    EntityRow,
-    FactRow,
-    FileState,
-    NamespaceRow,
-    RelationRow,
-    Vector,
-)
-from plugmem_core.text import tokenize
-
-Name = tuple[str, str]
-"""A name as given, and its key."""
+from plugmem_core.errors import ClosedFactError, InvalidInputError
+from plugmem_core.store import stamps
+from plugmem_core.store.edges import EdgeWrites
+from plugmem_core.store.encoding import decode_vector, dump_json, encode_vector, text_digest
+from plugmem_core.store.rows import NO_VECTOR, PENDING, STORED, AliasRow, FactRow, Vector
+from plugmem_core.store.writes import Name
 
 Outcome = Literal["created", "unchanged", "revised"]
 
-_encode = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
-).encode
 _INSERT_FACT = f"INSERT INTO facts VALUES ({', '.join('?' * len(FactRow._fields))})"
-_INSERT_EDGE = f"INSERT INTO edges VALUES ({', '.join('?' * len(EdgeRow._fields))})"
 
 
 @dataclass(slots=True)
@@ -76,34 +55,8 @@ class Written:
     outcome: Outcome
 
 
-class Transaction:
+class Transaction(EdgeWrites):
     """The writes of one transaction; made by `SqliteStore.write`."""
-
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        state: FileState,
-        now: int,
-        first_facts: Callable[[str], Iterable[int]],
-    ) -> None:
-        self._sql = connection
-        self._now = now
-        self._first_facts = first_facts
-        # What names lead to, as far as this transaction asked.
-        self._namespaces: dict[str, int] = {}
-        self._entities: dict[tuple[int, str], int] = {}
-        self._relations: dict[str, int] = {}
-        self.state = state._replace(change=state.change + 1)
-        self._new_namespaces: list[NamespaceRow] = []
-        self._new_entities: list[EntityRow] = []
-        self._new_aliases: list[AliasRow] = []
-        self._new_relations: list[RelationRow] = []
-        self._touched_facts: list[FactRow] = []
-        self._touched_edges: list[EdgeRow] = []
-        self._new_vectors: dict[int, Vector] = {}
-        self._purged: list[int] = []
-
-    # -- facts
 
     def remember(self, fact: FactWrite) -> Written:
         """Store a fact, unless the memory already says so.
@@ -198,87 +151,6 @@ class Transaction:
         """Record the dimension and the model of the file's vectors."""
         self.state = self.state._replace(dim=dim, space=space)
 
-    def fact(self, fact: int) -> FactRow:
-        """Return a stored fact's row, forgotten ones included."""
-        row = self._sql.execute("SELECT * FROM facts WHERE id = ?", (fact,)).fetchone()
-        if row is None:
-            raise NotFoundError(f"fact {fact} does not exist")
-        return FactRow(*row)
-
-    # -- edges
-
-    def link(
-        self,
-        src: Name,
-        relation: str,
-        dst: Name,
-        *,
-        namespace: str,
-        provenance: int | None,
-        valid_from: int | None = None,
-        properties: str | None = None,
-    ) -> EdgeRow:
-        """Open an edge between two entities, making them where needed."""
-        space = self.namespace(namespace)
-        stamp = _stamp(2 * self.state.next_fact, self.state.next_edge % _LINKS_BETWEEN * 4)
-        src_id = self.entity(src, space, stamp)
-        dst_id = self.entity(dst, space, stamp + 1)
-        return self._open_edge(
-            (src_id, self._relation(relation, stamp + 2), dst_id),
-            space,
-            provenance,
-            valid_from=valid_from,
-            properties=properties,
-        )
-
-    def unlink(self, src: int, relation: int, dst: int) -> bool:
-        """Close an edge; `False` when none is open."""
-        edge = self._open_version((src, relation, dst))
-        if edge is None:
-            return False
-        self._close_edge(edge, self._now)
-        return True
-
-    def relation_id(self, name: str) -> int | None:
-        """Return a relation's id, if it was ever used."""
-        row = self._sql.execute("SELECT id FROM relations WHERE name = ?", (name,)).fetchone()
-        return None if row is None else int(row[0])
-
-    # -- entities
-
-    def entity(self, name: Name, namespace: int, seen: int) -> int:
-        """Return the entity a name leads to, making it where needed."""
-        known = self._entities.get((namespace, name[1]))
-        if known is None:
-            known = self.find_entity(name[1], namespace)
-            if known is None:
-                known = self._add_entity(name, namespace, seen)
-            self._entities[namespace, name[1]] = known
-        return known
-
-    def _add_entity(self, name: Name, namespace: int, seen: int) -> int:
-        row = EntityRow(
-            self.state.next_entity, namespace, name[1], name[0], seen, self.state.change
-        )
-        self._sql.execute("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?)", row)
-        self.state = self.state._replace(next_entity=row.id + 1)
-        self._new_entities.append(row)
-        return row.id
-
-    def find_entity(self, key: str, namespace: int) -> int | None:
-        """Return the entity a key leads to, aliases included."""
-        row = self._sql.execute(
-            "SELECT id FROM entities WHERE namespace = ?1 AND key = ?2 "
-            "UNION ALL SELECT entity FROM aliases WHERE namespace = ?1 AND key = ?2",
-            (namespace, key),
-        ).fetchone()
-        return None if row is None else int(row[0])
-
-    def entity_row(self, entity: int) -> EntityRow:
-        """Return an entity's row."""
-        row = self._sql.execute("SELECT * FROM entities WHERE id = ?", (entity,)).fetchone()
-        return EntityRow(*row)
-
     def rename_entity(self, entity: int, namespace: int, name: Name) -> None:
         """Give an entity another display name and key."""
         holder = self.find_entity(name[1], namespace)
@@ -298,17 +170,6 @@ class Transaction:
         self._new_entities.append(self.entity_row(entity))
         self._touch_facts_of(entity)
 
-    def alias_entity(self, entity: int, namespace: int, alias: Name) -> None:
-        """Make another name lead to an entity."""
-        holder = self.find_entity(alias[1], namespace)
-        if holder == entity:
-            return
-        if holder is not None:
-            raise InvalidInputError(
-                f"{alias[0]!r} names another entity already; use merge_entities to make them one"
-            )
-        self._add_alias(AliasRow(namespace, alias[1], alias[0], entity, self.state.change))
-
     def merge_entities(self, source: int, into: int) -> None:
         """Make one entity of two: facts, edges and names of `source` become those of `into`."""
         row = self.entity_row(source)
@@ -324,51 +185,6 @@ class Transaction:
         self._entities.clear()
         for key, name in [(row.key, row.name), *aliases]:
             self._add_alias(AliasRow(row.namespace, key, name, into, self.state.change))
-
-    # -- namespaces
-
-    def namespace(self, path: str) -> int:
-        """Return a namespace's id, making it where needed."""
-        known = self._namespaces.get(path)
-        if known is not None:
-            return known
-        row = self._sql.execute("SELECT id FROM namespaces WHERE path = ?", (path,)).fetchone()
-        if row is None:
-            cursor = self._sql.execute("INSERT INTO namespaces (path) VALUES (?)", (path,))
-            namespace = int(cursor.lastrowid or 0)
-            self._new_namespaces.append(NamespaceRow(namespace, path))
-        else:
-            namespace = int(row[0])
-        self._namespaces[path] = namespace
-        return namespace
-
-    def finish(self) -> bool:
-        """Write the counters, before the commit; `False` when nothing was touched."""
-        changes = self.changes
-        touched = any((changes.namespaces, changes.entities, changes.aliases, changes.relations))
-        if not touched and not any((changes.facts, changes.edges, changes.vectors, changes.purged)):
-            return False
-        self._sql.execute(
-            "UPDATE state SET change = ?, next_fact = ?, next_entity = ?, next_edge = ?, "
-            "dim = ?, space = ?",
-            self.state[1:7],
-        )
-        return True
-
-    @property
-    def changes(self) -> Changes:
-        """Every row touched so far."""
-        return Changes(
-            self.state.change,
-            self._new_namespaces,
-            self._new_entities,
-            self._new_aliases,
-            self._new_relations,
-            self._touched_facts,
-            self._touched_edges,
-            self._new_vectors.items(),
-            self._purged,
-        )
 
     # -- finding what is there
 
@@ -395,15 +211,6 @@ class Transaction:
         )
         return rows[0] if rows else None
 
-    def _select_facts(self, where: str, values: Sequence[object]) -> list[FactRow]:
-        # `where` is one of the literals above, never a caller's text.
-        sql = f"SELECT * FROM facts WHERE {where} ORDER BY id"
-        return [FactRow(*row) for row in self._sql.execute(sql, values)]
-
-    def _select_edges(self, where: str, values: Sequence[object]) -> list[EdgeRow]:
-        sql = f"SELECT * FROM edges WHERE {where} ORDER BY id"
-        return [EdgeRow(*row) for row in self._sql.execute(sql, values)]
-
     def _closed(self, target: FactRow) -> ClosedFactError:
         newest = target
         while rows := self._select_facts("revises = ?", (newest.id,)):
@@ -418,7 +225,7 @@ class Transaction:
     def _entity_of(self, fact: FactWrite, namespace: int) -> int | None:
         if fact.entity is None:
             return None
-        return self.entity(fact.entity, namespace, _stamp(2 * self.state.next_fact + 1, 0))
+        return self.entity(fact.entity, namespace, stamps.of_subject(self.state.next_fact))
 
     def _insert(
         self, fact: FactWrite, namespace: int, entity: int | None, revises: int | None
@@ -513,13 +320,13 @@ class Transaction:
     def _put_vector(self, fact: int, vector: Vector) -> None:
         self._sql.execute(
             "INSERT INTO vectors VALUES (?1, ?2) ON CONFLICT (fact) DO UPDATE SET data = ?2",
-            (fact, vector.astype("<f4").tobytes()),
+            (fact, encode_vector(vector)),
         )
         self._new_vectors[fact] = vector
 
     def _has_vector(self, fact: int, vector: Vector) -> bool:
         row = self._sql.execute("SELECT data FROM vectors WHERE fact = ?", (fact,)).fetchone()
-        return row is not None and row[0] == vector.astype("<f4").tobytes()
+        return row is not None and row[0] == encode_vector(vector)
 
     def _read_vector(self, fact: int) -> Vector:
         (data,) = self._sql.execute("SELECT data FROM vectors WHERE fact = ?", (fact,)).fetchone()
@@ -535,135 +342,10 @@ class Transaction:
         if entity is None:
             return
         for position, (relation, target) in enumerate(links):
-            stamp = _stamp(2 * row.id + 1, _LINKS + 2 * position)
+            stamp = stamps.of_target(row.id, position)
             dst = self.entity(target, namespace, stamp)
             triple = (entity, self._relation(relation, stamp + 1), dst)
             self._open_edge(triple, namespace, row.id)
-
-    def _open_version(self, triple: tuple[int, int, int]) -> EdgeRow | None:
-        rows = self._select_edges(
-            "src = ? AND relation = ? AND dst = ? AND valid_to IS NULL", triple
-        )
-        return rows[0] if rows else None
-
-    def _open_edge(
-        self,
-        triple: tuple[int, int, int],
-        namespace: int,
-        provenance: int | None,
-        *,
-        valid_from: int | None = None,
-        properties: str | None = None,
-    ) -> EdgeRow:
-        since = self._now if valid_from is None else valid_from
-        standing = self._open_version(triple)
-        if standing is not None:
-            same_start = valid_from is None or standing.valid_from == valid_from
-            if (standing.provenance, standing.properties) == (
-                provenance,
-                properties,
-            ) and same_start:
-                return standing
-            self._close_edge(standing, since)
-        edge = EdgeRow(
-            id=self.state.next_edge,
-            namespace=namespace,
-            src=triple[0],
-            relation=triple[1],
-            dst=triple[2],
-            provenance=provenance,
-            properties=properties,
-            recorded_at=self._now,
-            valid_from=since,
-            valid_to=None,
-            closed_at=None,
-            change=self.state.change,
-        )
-        self._sql.execute(_INSERT_EDGE, edge)
-        self.state = self.state._replace(next_edge=edge.id + 1)
-        self._touched_edges.append(edge)
-        return edge
-
-    def _close_edge(self, edge: EdgeRow, at: int) -> None:
-        self._update_edge(edge._replace(valid_to=max(at, edge.valid_from), closed_at=self._now))
-
-    def _repoint(self, edge: EdgeRow, source: int, into: int) -> None:
-        moved = edge._replace(
-            src=into if edge.src == source else edge.src,
-            dst=into if edge.dst == source else edge.dst,
-        )
-        if moved.valid_to is None:
-            twin = self._open_version((moved.src, moved.relation, moved.dst))
-            if twin is not None and twin.id != edge.id:
-                moved = moved._replace(
-                    valid_to=max(self._now, moved.valid_from), closed_at=self._now
-                )
-        self._update_edge(moved)
-
-    def _update_edge(self, edge: EdgeRow) -> None:
-        edge = edge._replace(change=self.state.change)
-        self._sql.execute(
-            "UPDATE edges SET src = ?, dst = ?, valid_to = ?, closed_at = ?, change = ? "
-            "WHERE id = ?",
-            (edge.src, edge.dst, edge.valid_to, edge.closed_at, edge.change, edge.id),
-        )
-        self._touched_edges.append(edge)
-
-    def _add_alias(self, row: AliasRow) -> None:
-        self._sql.execute("INSERT INTO aliases VALUES (?, ?, ?, ?, ?)", row)
-        self._new_aliases.append(row)
-
-    def _relation(self, name: str, stamp: int) -> int:
-        known = self._relations.get(name)
-        if known is None:
-            known = self.relation_id(name)
-            if known is None:
-                known = self._add_relation(name, stamp)
-            self._relations[name] = known
-        return known
-
-    def _add_relation(self, name: str, stamp: int) -> int:
-        cursor = self._sql.execute(
-            "INSERT INTO relations (name, rank, change) VALUES (?, ?, ?)",
-            (name, self._first_seen(name, stamp), self.state.change),
-        )
-        row = self._sql.execute(
-            "SELECT * FROM relations WHERE id = ?", (cursor.lastrowid,)
-        ).fetchone()
-        self._new_relations.append(RelationRow(*row))
-        return int(row[0])
-
-    def _first_seen(self, name: str, stamp: int) -> int:
-        """Return the stamp at which a string first appeared in the file, in any role.
-
-        Edges are walked in the order in which their relations' strings first
-        appeared as an entity key, a token, a tag or a relation (reference 1.8).
-        """
-        stamps = [stamp]
-        (entity_stamp,) = self._sql.execute(
-            "SELECT min(seen) FROM entities WHERE key = ?", (name,)
-        ).fetchone()
-        if entity_stamp is not None:
-            stamps.append(entity_stamp)
-        earlier = (self.fact(fact) for fact in self._first_facts(name))
-        for row in (*earlier, *self._touched_facts):
-            stamps.extend(_appearances(row, name))
-        return min(stamps)
-
-
-def text_digest(text: str) -> int:
-    """Return a stable 64-bit digest of a text, as a signed integer."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
-
-
-def dump_json(value: object) -> str:
-    """Return the one JSON spelling of a value that rows hold."""
-    return _encode(value)
-
-
-def decode_vector(data: bytes) -> Vector:
-    """Return the vector of a `vectors` row."""
-    return np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
 
 
 def _says_the_same(row: FactRow, fact: FactWrite, entity: int | None) -> bool:
@@ -675,26 +357,3 @@ def _says_the_same(row: FactRow, fact: FactWrite, entity: int | None) -> bool:
         fact.tags,
         fact.metadata,
     )
-
-
-# A stamp orders strings by first appearance: which write, and where in it. Writes of facts
-# have odd numbers; links on their own have the even number before the next fact, and go by
-# the number of the edge they make (four strings at most each).
-_POSITIONS = 30
-_TAGS = 1 << 20
-_LINKS = 1 << 21
-_LINKS_BETWEEN = 1 << 28
-
-
-def _stamp(write: int, position: int) -> int:
-    return (write << _POSITIONS) + position
-
-
-def _appearances(row: FactRow, name: str) -> Iterable[int]:
-    write = 2 * row.id + 1
-    tokens = tokenize(row.text)
-    if name in tokens:
-        yield _stamp(write, 1 + tokens.index(name))
-    tags = json.loads(row.tags or "[]")
-    if name in tags:
-        yield _stamp(write, _TAGS + tags.index(name))

@@ -1,0 +1,92 @@
+"""What every part of a transaction stands on: the connection, the counters, the touched rows."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+
+from plugmem_core.errors import NotFoundError
+from plugmem_core.store.rows import (
+    AliasRow,
+    Changes,
+    EdgeRow,
+    EntityRow,
+    FactRow,
+    FileState,
+    NamespaceRow,
+    RelationRow,
+    Vector,
+)
+
+Name = tuple[str, str]
+"""A name as given, and its key."""
+
+
+class Writes:
+    """Rows read and touched by one transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        state: FileState,
+        now: int,
+        first_facts: Callable[[str], Iterable[int]],
+    ) -> None:
+        self._sql = connection
+        self._now = now
+        self._first_facts = first_facts
+        # What names lead to, as far as this transaction asked.
+        self._namespaces: dict[str, int] = {}
+        self._entities: dict[tuple[int, str], int] = {}
+        self._relations: dict[str, int] = {}
+        self.state = state._replace(change=state.change + 1)
+        self._new_namespaces: list[NamespaceRow] = []
+        self._new_entities: list[EntityRow] = []
+        self._new_aliases: list[AliasRow] = []
+        self._new_relations: list[RelationRow] = []
+        self._touched_facts: list[FactRow] = []
+        self._touched_edges: list[EdgeRow] = []
+        self._new_vectors: dict[int, Vector] = {}
+        self._purged: list[int] = []
+
+    def finish(self) -> bool:
+        """Write the counters, before the commit; `False` when nothing was touched."""
+        changes = self.changes
+        touched = any((changes.namespaces, changes.entities, changes.aliases, changes.relations))
+        if not touched and not any((changes.facts, changes.edges, changes.vectors, changes.purged)):
+            return False
+        self._sql.execute(
+            "UPDATE state SET change = ?, next_fact = ?, next_entity = ?, next_edge = ?, "
+            "dim = ?, space = ?",
+            self.state[1:7],
+        )
+        return True
+
+    @property
+    def changes(self) -> Changes:
+        """Every row touched so far."""
+        return Changes(
+            self.state.change,
+            self._new_namespaces,
+            self._new_entities,
+            self._new_aliases,
+            self._new_relations,
+            self._touched_facts,
+            self._touched_edges,
+            self._new_vectors.items(),
+            self._purged,
+        )
+
+    def fact(self, fact: int) -> FactRow:
+        """Return a stored fact's row, forgotten ones included."""
+        row = self._sql.execute("SELECT * FROM facts WHERE id = ?", (fact,)).fetchone()
+        if row is None:
+            raise NotFoundError(f"fact {fact} does not exist")
+        return FactRow(*row)
+
+    def _select_facts(self, where: str, values: Sequence[object]) -> list[FactRow]:
+        # `where` is one of the literals above, never a caller's text.
+        sql = f"SELECT * FROM facts WHERE {where} ORDER BY id"
+        return [FactRow(*row) for row in self._sql.execute(sql, values)]
+
+    def _select_edges(self, where: str, values: Sequence[object]) -> list[EdgeRow]:
+        sql = f"SELECT * FROM edges WHERE {where} ORDER BY id"
+        return [EdgeRow(*row) for row in self._sql.execute(sql, values)]
