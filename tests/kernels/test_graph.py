@@ -44,8 +44,9 @@ def statement(row):
 
 def expected_walk(edges, ranks, anchors, depth, clocks, *, history, max_edges, max_nodes):
     def holds(row):
-        if not history:
-            return row["valid_to"] == OPEN and row["valid_from"] <= clocks["valid_at"]
+        if not history:  # what holds now: open, or with an end known ahead of time
+            lasts = row["valid_to"] == OPEN or row["valid_to"] > row["closed_at"]
+            return lasts and row["valid_from"] <= clocks["valid_at"] < row["valid_to"]
         ended = row["valid_to"] <= clocks["valid_at"]
         unlearned = clocks["unknown_closings"] and row["closed_at"] > clocks["known_at"]
         began = max(row["valid_from"], OPEN if row["recorded_at"] > clocks["known_at"] else -OPEN)
@@ -103,7 +104,7 @@ def edge_lists(draw):
         row = edge(src, relation, dst, valid_from=start, recorded_at=start)
         if (src, relation, dst) in open_triples or length:
             end = start + length
-            row |= {"valid_to": end, "closed_at": end + delay}
+            row |= {"valid_to": end, "closed_at": end + delay - 2}
         else:
             open_triples.add((src, relation, dst))
         edges.append(row)
@@ -145,6 +146,12 @@ def test_open_edges_go_by_relation_then_far_node_outgoing_first():
     edges = [edge(0, 0, 9), edge(0, 1, 8), edge(0, 1, 2), edge(5, 1, 0), edge(0, 0, 3)]
     graph = graph_of(edges, ranks=(7, 1, 0))
     assert walk(graph, [0], 1)[0] == [2, 1, 4, 0, 3]
+
+
+def test_an_edge_that_will_end_is_open_until_then():
+    graph = graph_of([edge(0, 0, 1, valid_to=5, closed_at=2), edge(0, 0, 1, valid_from=5)])
+    assert walk(graph, [0], 1, view=scope(valid_at=4))[0] == [0]
+    assert walk(graph, [0], 1, view=scope(valid_at=5))[0] == [1]
 
 
 def test_versions_go_latest_start_first_and_end_exclusively():

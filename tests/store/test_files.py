@@ -1,0 +1,259 @@
+"""What is accepted as a memory's file, what is refused, and that a refusal leaves it alone."""
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from plugmem_core import (
+    CorruptError,
+    Memory,
+    MemoryConfig,
+    PlugmemError,
+    ReadOnlyError,
+    StorageError,
+)
+from plugmem_core.store import schema
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m"
+
+
+def sql(path, *statements):
+    """Run statements on a file behind the memory's back; returns the rows of the last."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            rows = connection.execute(statement).fetchall()
+        return rows
+
+
+def assert_refused(path, kind, match, **options):
+    before = path.read_bytes()
+    with pytest.raises(kind, match=match):
+        Memory.open(path, **options)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_new_file_says_whose_it_is(path):
+    Memory.open(path).close()
+    assert sql(path, "PRAGMA application_id") == [(schema.APPLICATION_ID,)]
+    assert sql(path, "PRAGMA user_version") == [(schema.SCHEMA_VERSION,)]
+    assert sql(path, "PRAGMA journal_mode") == [("wal",)]
+    assert path.read_bytes()[68:72] == b"PMEM"
+
+
+def test_an_empty_file_becomes_a_memory(path):
+    path.touch()
+    with Memory.open(path) as memory:
+        memory.remember("a fact")
+    with Memory.open(path) as memory:
+        assert memory.stats().facts == 1
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TABLE facts (id INTEGER PRIMARY KEY)"],
+        ["PRAGMA application_id = 77"],
+        ["PRAGMA user_version = 1"],
+        ["CREATE TABLE t (a)", f"PRAGMA user_version = {schema.SCHEMA_VERSION}"],
+    ],
+)
+def test_a_database_of_another_application_is_refused(path, statements, read_only):
+    sql(path, *statements)
+    assert_refused(path, StorageError, "another application", read_only=read_only)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_newer_version_is_refused(path, read_only):
+    Memory.open(path).close()
+    sql(path, "PRAGMA user_version = 1000", "PRAGMA journal_mode = DELETE")
+    assert_refused(path, StorageError, "version 1000", read_only=read_only)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize(
+    "data",
+    [b"just some text", b"\0" * 5_000, b"SQLite format 3\0" + b"\xff" * 5_000],
+    ids=["text", "zeros", "header only"],
+)
+def test_what_is_no_database_is_refused(path, data, read_only):
+    path.write_bytes(data)
+    assert_refused(path, CorruptError, "not a", read_only=read_only)
+
+
+def test_paths_that_lead_nowhere_are_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "no" / "such" / "folder"):
+        with pytest.raises(StorageError):
+            Memory.open(path)
+    with pytest.raises(StorageError, match="does not exist"):
+        Memory.open(tmp_path / "missing", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a?mode=ro&b#c", "per%20cent", "späce ü", "-index", "'; --"])
+def test_any_file_name_is_a_file_name(tmp_path, name):
+    with Memory.open(tmp_path / name) as memory:
+        memory.remember("a fact")
+    with Memory.open(tmp_path / name, read_only=True) as memory:
+        assert memory.stats().facts == 1
+    # A reader may leave SQLite's own companions behind.
+    companions = {f"{name}{suffix}" for suffix in ("", "-index", "-wal", "-shm")}
+    assert {name} <= {file.name for file in tmp_path.iterdir()} <= companions
+
+
+def test_damage_gives_typed_errors_only(tmp_path):
+    intact = tmp_path / "intact"
+    with Memory.open(intact) as memory:
+        memory.remember_many(
+            {
+                "text": f"fact number {number}",
+                "entity": f"entity {number % 9}",
+                "tags": [f"tag {number % 5}"],
+                "metadata": {"n": number},
+                "links": [("knows", f"entity {number % 7}")],
+            }
+            for number in range(200)
+        )
+    data = intact.read_bytes()
+    for seed in range(40):
+        rng = random.Random(seed)
+        path = tmp_path / f"damaged {seed}"
+        spoiled = bytearray(data)
+        for _ in range(rng.choice([1, 20, 400])):
+            spoiled[rng.randrange(len(spoiled))] ^= 1 << rng.randrange(8)
+        path.write_bytes(spoiled[: rng.choice([len(data), len(data) // 2])])
+        try:
+            with Memory.open(path) as memory:
+                memory.recall("fact number 7", where={"n": {"$gt": 3}})
+                memory.remember("one more")
+                memory.verify()
+        except PlugmemError:
+            pass
+
+
+# -- versions
+
+
+@pytest.fixture
+def next_version(monkeypatch):
+    """A package one version ahead, which adds a table."""
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
+    monkeypatch.setattr(
+        schema,
+        "MIGRATIONS",
+        {
+            schema.SCHEMA_VERSION - 1: (
+                "CREATE TABLE extra (a INTEGER);\nINSERT INTO extra\nSELECT count(*) FROM facts;\n"
+            )
+        },
+    )
+
+
+def test_an_older_file_is_brought_to_the_current_version(path, request):
+    with Memory.open(path) as memory:
+        memory.remember("kept")
+    request.getfixturevalue("next_version")
+    with Memory.open(path) as memory:
+        assert memory.get(0).text == "kept"
+        memory.remember("added")
+        assert memory.verify().ok
+    assert sql(path, "PRAGMA user_version") == [(schema.SCHEMA_VERSION,)]
+    assert sql(path, "SELECT a FROM extra") == [(1,)]
+    with Memory.open(path) as memory:  # and only once
+        assert memory.stats().facts == 2
+
+
+def test_an_older_file_is_not_touched_by_a_reader(path, request):
+    Memory.open(path).close()
+    request.getfixturevalue("next_version")
+    sql(path, "PRAGMA journal_mode = DELETE")
+    assert_refused(path, StorageError, "older version", read_only=True)
+
+
+def test_a_migration_that_fails_leaves_the_older_file(path, request, monkeypatch):
+    with Memory.open(path) as memory:
+        memory.remember("kept")
+    old = schema.SCHEMA_VERSION
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "SCHEMA_VERSION", old + 2)
+        broken = {old: "CREATE TABLE half (a);", old + 1: "INSERT INTO no_such_table VALUES (1);"}
+        patch.setattr(schema, "MIGRATIONS", broken)
+        with pytest.raises(StorageError, match="no_such_table"):
+            Memory.open(path)
+    with Memory.open(path) as memory:
+        assert memory.get(0).text == "kept"
+    assert sql(path, "PRAGMA user_version") == [(old,)]
+    assert sql(path, "SELECT name FROM sqlite_master WHERE name = 'half'") == []
+
+
+# -- read-only handles
+
+
+def writes(memory):
+    return [
+        lambda: memory.remember("no"),
+        lambda: memory.remember_many([{"text": "no"}]),
+        lambda: memory.remember_guarded("no", entity="a"),
+        lambda: memory.revise(0, "no"),
+        lambda: memory.forget(0),
+        lambda: memory.link("a", "knows", "b"),
+        lambda: memory.unlink("a", "knows", "b"),
+        lambda: memory.rename_entity("a", "b"),
+        lambda: memory.alias_entity("a", "b"),
+        lambda: memory.merge_entities("a", "b"),
+        lambda: memory.rename_tag("a", "b"),
+        lambda: memory.remove_tag("a"),
+        lambda: memory.maintain(),
+        lambda: memory.checkpoint(),
+    ]
+
+
+def test_a_read_only_handle_reads_and_refuses_every_write(path):
+    with Memory.open(path) as memory:
+        memory.remember("a fact", entity="a")
+    files = {file: file.read_bytes() for file in path.parent.iterdir()}
+    with Memory.open(path, read_only=True) as memory:
+        for write in writes(memory):
+            with pytest.raises(ReadOnlyError, match="read_only"):
+                write()
+        assert [fact.id for fact in memory.recall("fact").facts] == [0]
+        assert memory.verify().ok
+        memory.rebuild()
+        assert memory.stats().facts == 1
+    for file, data in files.items():
+        assert file.read_bytes() == data
+
+
+def test_a_read_only_handle_follows_a_writer(path):
+    with Memory.open(path) as writer:
+        writer.remember("first")
+        with Memory.open(path, read_only=True) as reader:
+            assert len(reader.recall("first second").facts) == 1
+            writer.remember("second")
+            assert len(reader.recall("first second").facts) == 2
+            writer.forget(0)
+            assert [fact.id for fact in reader.recall("first second").facts] == [1]
+
+
+def test_a_copy_of_the_file_is_the_whole_memory(path, tmp_path):
+    with Memory.open(path) as memory:
+        memory.remember("a fact", entity="a", tags=["t"], vector=[1.0, 0.0])
+    shutil.copy(path, tmp_path / "copy")
+    with Memory.open(tmp_path / "copy") as copy:
+        assert copy.recall("fact", tags=["t"]).facts[0].entity == "a"
+        assert copy.verify().ok
+
+
+@pytest.mark.parametrize(("durability", "pragma"), [("full", 2), ("normal", 1)])
+def test_durability_is_sqlites_synchronous_setting(path, durability, pragma):
+    with Memory.open(path, config=MemoryConfig(durability=durability)) as memory:
+        memory.remember("a fact")
+        writer = memory._engine.store._writer
+        assert writer.execute("PRAGMA synchronous").fetchone() == (pragma,)
