@@ -16,13 +16,14 @@ from plugmem_core.verbs import (
     FactVerbs,
     GraphVerbs,
     ListingVerbs,
+    ReadingVerbs,
     RecallVerbs,
     TagVerbs,
 )
 from plugmem_core.verbs.base import twin
 
 
-class Memory(FactVerbs, ListingVerbs, RecallVerbs, GraphVerbs, TagVerbs, CareVerbs):
+class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, TagVerbs, CareVerbs):
     """An embedded, bitemporal, explainable memory in one file.
 
     Open one with `Memory.open`. A handle may be shared by threads; other processes may

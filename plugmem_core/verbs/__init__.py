@@ -4,7 +4,16 @@ from plugmem_core.verbs.care import CareVerbs
 from plugmem_core.verbs.facts import FactVerbs
 from plugmem_core.verbs.graph import GraphVerbs
 from plugmem_core.verbs.listing import ListingVerbs
+from plugmem_core.verbs.reading import ReadingVerbs
 from plugmem_core.verbs.recall import RecallVerbs
 from plugmem_core.verbs.tags import TagVerbs
 
-__all__ = ["CareVerbs", "FactVerbs", "GraphVerbs", "ListingVerbs", "RecallVerbs", "TagVerbs"]
+__all__ = [
+    "CareVerbs",
+    "FactVerbs",
+    "GraphVerbs",
+    "ListingVerbs",
+    "ReadingVerbs",
+    "RecallVerbs",
+    "TagVerbs",
+]

@@ -1,13 +1,12 @@
-"""Writing facts and reading them by id."""
+"""Writing facts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from plugmem_core.clock import Instant, to_ms
+from plugmem_core.clock import Instant
 from plugmem_core.errors import (
     InvalidInputError,
     NotFoundError,
-    VectorSpaceError,
     WrongTypeError,
     shown,
 )
@@ -16,27 +15,21 @@ from plugmem_core.inputs import (
     VectorLike,
     check_id,
     check_ids,
-    check_key,
     check_links,
-    check_metadata,
-    check_name,
     check_namespace,
-    check_tags,
-    check_ttl,
-    check_vector,
 )
-from plugmem_core.model import Fact, GuardedReceipt, History, Namespace, Receipt, Similar
+from plugmem_core.model import GuardedReceipt, Namespace, Receipt, Similar
 from plugmem_core.similar import find_similar
-from plugmem_core.store import PENDING, STORED, FactRow, FactWrite, Transaction, Vector, dump_json
-from plugmem_core.text import check_fact_text
-from plugmem_core.verbs.base import Verbs, twin
+from plugmem_core.store import PENDING, STORED, FactRow, FactWrite, Transaction
+from plugmem_core.verbs.base import twin
+from plugmem_core.verbs.drafting import Drafting
 
 KEEP: Final[Any] = type("Keep", (), {"__repr__": lambda _: "KEEP", "__slots__": ()})()
 """Stands for an argument of `revise` that was left out."""
 
 
-class FactVerbs(Verbs):
-    """Verbs that write facts, and those that read them by id."""
+class FactVerbs(Drafting):
+    """Verbs that write facts."""
 
     def remember(
         self,
@@ -309,165 +302,12 @@ class FactVerbs(Verbs):
                 transaction.forget(self._row_to_forget(transaction, fact, scope)) for fact in facts
             ]
 
-    def get(self, id: int, *, namespace: Namespace = ()) -> Fact | None:  # noqa: A002
-        """Return one fact, superseded ones included.
-
-        Args:
-            id: The fact.
-            namespace: The scope in which to look for it.
-
-        Returns:
-            `None` when there is none here, or it is forgotten or expired.
-
-        >>> from plugmem_core import Memory
-        >>> memory = Memory.open(":memory:")
-        >>> memory.get(memory.remember("water boils at 100 °C").id).text
-        'water boils at 100 °C'
-        """
-        fact = check_id(id)
-        scope = check_namespace(namespace)
-        engine = self._ready()
-        with engine.gate:
-            if not engine.index.facts.admits(self._visible(scope), fact):
-                return None
-        found = engine.facts([fact])
-        return found[0] if found else None
-
-    def get_many(self, ids: Iterable[int], *, namespace: Namespace = ()) -> list[Fact | None]:
-        """Return many facts, `None` in the place of each that is not here.
-
-        Args:
-            ids: Facts.
-            namespace: The scope in which to look for them.
-
-        >>> from plugmem_core import Memory
-        >>> memory = Memory.open(":memory:")
-        >>> _ = memory.remember("one")
-        >>> [fact and fact.text for fact in memory.get_many([0, 1])]
-        ['one', None]
-        """
-        wanted = check_ids(ids)
-        scope = check_namespace(namespace)
-        engine = self._ready()
-        with engine.gate:
-            seen = engine.index.facts.admitted(self._visible(scope), wanted)
-        found = {fact.id: fact for fact in engine.facts(seen)}
-        return [found.get(fact) for fact in wanted]
-
-    def history(self, id: int, *, namespace: Namespace = ()) -> History:  # noqa: A002
-        """Return the whole revision chain of a fact, oldest version first.
-
-        Args:
-            id: Any version.
-            namespace: The scope in which to look for it.
-
-        Raises:
-            NotFoundError: No such fact here.
-
-        >>> from plugmem_core import Memory
-        >>> memory = Memory.open(":memory:")
-        >>> first = memory.remember("the office is in Bern")
-        >>> _ = memory.revise(first.id, "the office is in Basel")
-        >>> [fact.text for fact in memory.history(first.id)]
-        ['the office is in Bern', 'the office is in Basel']
-        """
-        if self.get(id, namespace=namespace) is None:
-            raise NotFoundError(f"fact {id} does not exist")
-        chain = self.get_many(self._engine.store.chain(id), namespace=namespace)
-        return History(tuple(fact for fact in chain if fact is not None))
-
     aremember = twin(remember)
     aremember_many = twin(remember_many)
     aremember_guarded = twin(remember_guarded)
     arevise = twin(revise)
     aforget = twin(forget)
     aforget_many = twin(forget_many)
-    aget = twin(get)
-    aget_many = twin(get_many)
-    ahistory = twin(history)
-
-    # -- from arguments to rows
-
-    def _draft(
-        self,
-        text: str,
-        entity: str | None,
-        tags: Iterable[str],
-        links: Iterable[Link],
-        metadata: Mapping[str, Any] | None,
-        valid_from: Instant | None,
-        vector: VectorLike | None,
-        key: str | None,
-        namespace: Namespace,
-        ttl: float | None,
-    ) -> FactWrite:
-        engine = self._engine
-        config = engine.config
-        named = None if entity is None else check_name(entity, "entity")
-        checked_links = check_links(links, most=config.max_links)
-        if checked_links and named is None:
-            raise InvalidInputError(
-                f"links has {len(checked_links)} pairs but entity is None; "
-                "name the entity they start from"
-            )
-        names = check_tags(tags, most=config.max_tags)
-        return FactWrite(
-            text=check_fact_text(text, max_bytes=config.max_text),
-            entity=named,
-            tags=dump_json(names) if names else None,
-            metadata=check_metadata(metadata, "metadata", max_bytes=config.max_metadata),
-            key=check_key(key),
-            namespace=dump_json(check_namespace(namespace)),
-            valid_from=None if valid_from is None else to_ms(valid_from, "valid_from"),
-            expires_at=None if ttl is None else check_ttl(ttl, engine.clock()),
-            links=checked_links,
-            vector=None if vector is None else self._check_vector(vector),
-        )
-
-    def _draft_item(self, item: Mapping[str, Any], place: int) -> FactWrite:
-        if not isinstance(item, Mapping):
-            raise WrongTypeError(
-                f"facts[{place}] is {shown(item)} ({type(item).__name__}); give a mapping"
-            )
-        unknown = set(item) - _ARGUMENTS.keys()
-        if unknown or "text" not in item:
-            problem = f"has unknown {sorted(map(str, unknown))}" if unknown else "has no text"
-            raise InvalidInputError(
-                f"facts[{place}] {problem}; accepted are text and {', '.join(list(_ARGUMENTS)[1:])}"
-            )
-        try:
-            return self._draft(*(item.get(name, default) for name, default in _ARGUMENTS.items()))
-        except (InvalidInputError, VectorSpaceError) as error:
-            raise type(error)(f"facts[{place}]: {error}") from error
-
-    def _check_vector(self, vector: VectorLike) -> Vector:
-        engine = self._engine
-        engine.vectorizer.check_space(engine.state)
-        return check_vector(vector, "vector", engine.vectorizer.expected_dim(engine.state))
-
-    def _embed(self, facts: Sequence[FactWrite]) -> None:
-        """Give vectors to the facts that have none, outside every lock."""
-        engine = self._engine
-        engine.check_open()
-        bare = [fact for fact in facts if fact.vector is None]
-        if not bare or engine.vectorizer.embedder is None:
-            return
-        vectors = engine.vectorizer.documents([fact.text for fact in bare], engine.state)
-        for place, fact in enumerate(bare):
-            fact.pending = vectors is None
-            fact.vector = vectors[place] if vectors else None
-
-    def _claim_space(self, transaction: Transaction, facts: Sequence[FactWrite]) -> None:
-        """Let the first vector decide the file's dimension and model."""
-        vectorizer = self._engine.vectorizer
-        for fact in facts:
-            if fact.vector is None:
-                continue
-            if not transaction.state.dim:
-                transaction.claim_space(len(fact.vector), vectorizer.space)
-            # Once more under the lock: another process may have decided meanwhile.
-            vectorizer.check_space(transaction.state)
-            check_vector(fact.vector, "vector", transaction.state.dim)
 
     def _remember(self, facts: list[FactWrite]) -> list[Receipt]:
         self._embed(facts)
@@ -484,41 +324,12 @@ class FactVerbs(Verbs):
             for done, fact in zip(written, facts, strict=True)
         ]
 
-    def _complete(
-        self,
-        draft: FactWrite,
-        target: FactRow,
-        given: Mapping[str, Any],
-        transaction: Transaction,
-    ) -> None:
-        """Fill a revision with what survives of the fact it supersedes."""
-        draft.key = target.key
-        if "text" not in given:
-            draft.text = target.text
-        if "entity" not in given and target.entity is not None:
-            entity = transaction.entity_row(target.entity)
-            draft.entity = (entity.name, entity.key)
-        if "tags" not in given:
-            draft.tags = target.tags
-        if "metadata" not in given:
-            draft.metadata = target.metadata
-        if "ttl" not in given:
-            draft.expires_at = target.expires_at
-        if draft.links and draft.entity is None:
-            raise InvalidInputError("links needs an entity to start from; give entity as well")
-        embedded = "text" in given and self._engine.vectorizer.embedder is not None
-        draft.keep_vector = "vector" not in given and not embedded
-        if draft.text == target.text and target.vector == PENDING and draft.vector is None:
-            draft.pending = "vector" not in given
-
     def _row_to_forget(self, transaction: Transaction, fact: int, scope: Namespace) -> FactRow:
         row = transaction.fact(fact)
         spaces = self._engine.index.spaces.mask(scope)
         if spaces is not None and not spaces[row.namespace]:
             raise NotFoundError(f"fact {fact} does not exist")
         return row
-
-    # -- similar facts
 
     def _similar_before(self, fact: FactWrite) -> tuple[Similar, ...]:
         index = self._engine.index
@@ -538,21 +349,6 @@ class FactVerbs(Verbs):
             return find_similar(
                 engine.index, engine.config, entity, fact.text, fact.vector, before, engine.clock()
             )
-
-
-_ARGUMENTS: dict[str, Any] = {
-    "text": None,
-    "entity": None,
-    "tags": (),
-    "links": (),
-    "metadata": None,
-    "valid_from": None,
-    "vector": None,
-    "key": None,
-    "namespace": (),
-    "ttl": None,
-}
-"""The arguments of `remember` and their defaults, in the order `_draft` takes them."""
 
 
 def _vector_state(row: FactRow) -> Literal["stored", "pending", "none"]:
