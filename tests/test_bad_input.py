@@ -430,7 +430,7 @@ def state(memory: Memory) -> list[object]:
 @pytest.mark.parametrize(("call", "kind", "message"), CASES)
 def test_bad_input_is_a_typed_error_and_leaves_nothing(
     memory: Memory, call: Call, kind: type[PlugmemError], message: str
-):
+) -> None:
     before = state(memory)
     with pytest.raises(kind, match=f"(?s){message}") as caught:
         call(memory)
@@ -448,12 +448,12 @@ def test_bad_input_is_a_typed_error_and_leaves_nothing(
         (NotFoundError, KeyError), (ClosedFactError, ValueError), (VectorSpaceError, ValueError),
     ],
 )  # fmt: skip
-def test_errors_are_also_the_builtin_one_would_catch(kind: type[Exception], builtin: type):
+def test_errors_are_also_the_builtin_one_would_catch(kind: type[Exception], builtin: type) -> None:
     assert issubclass(kind, builtin)
     assert issubclass(kind, PlugmemError)
 
 
-def test_limits_are_inclusive(memory: Memory):
+def test_limits_are_inclusive(memory: Memory) -> None:
     memory.remember("x" * 100)
     memory.remember("three tags", tags=["a", "b", "c"])
     memory.remember("two links", entity="e", links=[("r", "a"), ("r", "b")])
@@ -463,11 +463,11 @@ def test_limits_are_inclusive(memory: Memory):
     assert memory.verify().ok
 
 
-def test_k_above_the_number_of_facts_returns_what_exists(memory: Memory):
+def test_k_above_the_number_of_facts_returns_what_exists(memory: Memory) -> None:
     assert len(memory.recall(where={}, k=1_000).facts) == 3
 
 
-def test_the_default_limits_are_those_documented():
+def test_the_default_limits_are_those_documented() -> None:
     with Memory.open(":memory:") as memory:
         memory.remember("x" * 65_536)
         with pytest.raises(TooLargeError, match=r"65537 bytes.*65536"):

@@ -21,7 +21,7 @@ PUBLIC = {
 
 
 @pytest.mark.parametrize("package", PUBLIC, ids=lambda package: package.__name__)
-def test_exports_are_pinned_and_sorted(package):
+def test_exports_are_pinned_and_sorted(package) -> None:
     assert package.__all__ == sorted(PUBLIC[package].split())
     for name in package.__all__:
         assert getattr(package, name) is not None
@@ -31,11 +31,11 @@ def test_exports_are_pinned_and_sorted(package):
     "module",
     ["plugmem_core.embed", "plugmem_core.filters", "plugmem_core.recall", "plugmem_core.text"],
 )
-def test_documented_modules_import(module):
+def test_documented_modules_import(module) -> None:
     assert importlib.import_module(module).__doc__
 
 
-def test_every_error_is_a_plugmem_error_and_a_builtin_one():
+def test_every_error_is_a_plugmem_error_and_a_builtin_one() -> None:
     builtins = {
         "BusyError": TimeoutError,
         "ClosedError": ValueError,

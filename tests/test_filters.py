@@ -73,7 +73,7 @@ EQUALITY = [
 
 
 @pytest.mark.parametrize(("operand", "stored", "equal"), EQUALITY)
-def test_equality_is_by_json_type_and_every_spelling_of_it_agrees(operand, stored, equal):
+def test_equality_is_by_json_type_and_every_spelling_of_it_agrees(operand, stored, equal) -> None:
     metadata = {"f": stored}
     assert passes({"f": operand}, metadata) is equal
     assert passes({"f": {"$eq": operand}}, metadata) is equal
@@ -140,7 +140,7 @@ OPERATORS = [
 
 
 @pytest.mark.parametrize(("operators", "metadata", "expected"), OPERATORS)
-def test_an_operator_compares_only_what_it_can(operators, metadata, expected):
+def test_an_operator_compares_only_what_it_can(operators, metadata, expected) -> None:
     assert passes({"f": operators}, metadata) is expected
 
 
@@ -164,13 +164,13 @@ def test_an_operator_compares_only_what_it_can(operators, metadata, expected):
         ({"$not": {"$ne": 1}}, False),
     ],
 )
-def test_an_absent_field_matches_only_ne_nin_and_exists_false(operators, expected):
+def test_an_absent_field_matches_only_ne_nin_and_exists_false(operators, expected) -> None:
     assert passes({"f": operators}, {"other": 1}) is expected
     assert passes({"a.f": operators}, {"a": 1}) is expected
     assert passes({"a.f": operators}, {"a": [{"f": 1}]}) is expected
 
 
-def test_none_is_a_null_that_is_there_and_not_an_absent_field():
+def test_none_is_a_null_that_is_there_and_not_an_absent_field() -> None:
     assert passes({"f": None}, {"f": None})
     assert not passes({"f": None}, {})
 
@@ -196,7 +196,7 @@ LOGIC = [
 
 
 @pytest.mark.parametrize(("where", "metadata", "expected"), LOGIC)
-def test_fields_are_anded_and_logic_nests(where, metadata, expected):
+def test_fields_are_anded_and_logic_nests(where, metadata, expected) -> None:
     assert passes(where, metadata) is expected
 
 
@@ -226,7 +226,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("path", "metadata", "expected"), PATHS)
-def test_a_path_prefers_the_longest_literal_key(path, metadata, expected):
+def test_a_path_prefers_the_longest_literal_key(path, metadata, expected) -> None:
     found = lookup(metadata, path)
     assert found is ABSENT if expected is ABSENT else found == expected
 
@@ -278,12 +278,12 @@ LIKE = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "expected"), LIKE)
-def test_like_matches_whole_strings_by_sql_wildcards(pattern, text, expected):
+def test_like_matches_whole_strings_by_sql_wildcards(pattern, text, expected) -> None:
     assert passes({"f": {"$like": pattern}}, {"f": text}) is expected
 
 
 @pytest.mark.parametrize("stored", [1, True, None, ["a"], {"a": 1}])
-def test_like_matches_nothing_but_strings(stored):
+def test_like_matches_nothing_but_strings(stored) -> None:
     assert not passes({"f": {"$like": "%"}}, {"f": stored})
 
 
@@ -310,12 +310,12 @@ def sql_like(pattern, text):
     st.lists(st.sampled_from(["%", "_", "a", "b", r"\%", r"\_", "\\\\", "."]), max_size=10),
     st.text("ab%_\\.", max_size=14),
 )
-def test_like_agrees_with_an_exhaustive_matcher(tokens, text):
+def test_like_agrees_with_an_exhaustive_matcher(tokens, text) -> None:
     pattern = "".join(tokens)
     assert passes({"f": {"$like": pattern}}, {"f": text}) is sql_like(pattern, text)
 
 
-def test_like_does_not_backtrack_over_its_wildcards():
+def test_like_does_not_backtrack_over_its_wildcards() -> None:
     pattern = "%a" * (MAX_PATTERN // 2 - 2) + "%b%"
     assert not passes({"f": {"$like": pattern}}, {"f": "a" * 20_000})
 
@@ -343,7 +343,7 @@ values = st.recursive(
 
 
 @given(values, values)
-def test_equality_is_identity_of_type_and_exact_size(operand, stored):
+def test_equality_is_identity_of_type_and_exact_size(operand, stored) -> None:
     assert passes({"f": {"$eq": operand}}, {"f": stored}) is (tagged(operand) == tagged(stored))
 
 
@@ -360,7 +360,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("where", "said"), UNKNOWN)
-def test_an_unknown_operator_is_named_with_those_accepted(where, said):
+def test_an_unknown_operator_is_named_with_those_accepted(where, said) -> None:
     with pytest.raises(InvalidFilterError) as caught:
         parse_filter(where)
     for part in said:
@@ -406,7 +406,7 @@ WRONG_OPERANDS = [
 
 
 @pytest.mark.parametrize(("where", "said"), WRONG_OPERANDS)
-def test_a_wrong_operand_is_named_with_what_is_accepted(where, said):
+def test_a_wrong_operand_is_named_with_what_is_accepted(where, said) -> None:
     with pytest.raises(InvalidFilterError) as caught:
         parse_filter(where)
     for part in said:
@@ -423,13 +423,13 @@ def nested(wrap, levels):
 @pytest.mark.parametrize(
     "wrap", [lambda inner: {"$not": inner}, lambda inner: {"$or": [{"x": 1}, inner]}]
 )
-def test_filters_nest_to_the_limit_and_no_further(wrap):
+def test_filters_nest_to_the_limit_and_no_further(wrap) -> None:
     parse_filter(nested(wrap, MAX_DEPTH))
     with pytest.raises(InvalidFilterError, match=f"more than {MAX_DEPTH} levels"):
         parse_filter(nested(wrap, MAX_DEPTH + 1))
 
 
-def test_negation_under_a_field_counts_as_a_level():
+def test_negation_under_a_field_counts_as_a_level() -> None:
     operators = {"$gt": 1}
     for _ in range(MAX_DEPTH - 1):
         operators = {"$not": operators}
@@ -439,7 +439,7 @@ def test_negation_under_a_field_counts_as_a_level():
         parse_filter({"f": {"$not": operators}})
 
 
-def test_operands_nest_to_the_limit_and_no_further():
+def test_operands_nest_to_the_limit_and_no_further() -> None:
     operand = 1
     for _ in range(MAX_DEPTH):
         operand = [operand]
@@ -449,7 +449,7 @@ def test_operands_nest_to_the_limit_and_no_further():
         parse_filter({"f": [operand]})
 
 
-def test_paths_reach_to_the_limit_and_no_further():
+def test_paths_reach_to_the_limit_and_no_further() -> None:
     path, metadata = ".".join("a" * MAX_DEPTH), 1
     for _ in range(MAX_DEPTH):
         metadata = {"a": metadata}
@@ -458,7 +458,7 @@ def test_paths_reach_to_the_limit_and_no_further():
         parse_filter({path + ".a": 1})
 
 
-def test_deep_metadata_is_compared_without_exhausting_the_stack():
+def test_deep_metadata_is_compared_without_exhausting_the_stack() -> None:
     deep = []
     for _ in range(100_000):
         deep = [deep]
@@ -475,23 +475,23 @@ def test_deep_metadata_is_compared_without_exhausting_the_stack():
         lambda count: {"$or": [{"f": {"$gt": 1, "$lt": 5}}] * (count // 2) + [{}] * (count % 2)},
     ],
 )
-def test_conditions_are_counted_to_the_limit(repeated):
+def test_conditions_are_counted_to_the_limit(repeated) -> None:
     parse_filter(repeated(MAX_CONDITIONS))
     with pytest.raises(InvalidFilterError, match=rf"more than {MAX_CONDITIONS} conditions.*\$in"):
         parse_filter(repeated(MAX_CONDITIONS + 1))
 
 
-def test_a_list_operand_is_one_condition():
+def test_a_list_operand_is_one_condition() -> None:
     assert passes({"f": {"$in": list(range(100_000))}}, {"f": 99_999.0})
 
 
-def test_a_pattern_is_measured_to_the_limit():
+def test_a_pattern_is_measured_to_the_limit() -> None:
     assert passes({"f": {"$like": "_" * MAX_PATTERN}}, {"f": "x" * MAX_PATTERN})
     with pytest.raises(InvalidFilterError, match=f"{MAX_PATTERN + 1} characters"):
         parse_filter({"f": {"$like": "_" * (MAX_PATTERN + 1)}})
 
 
-def test_a_filter_that_contains_itself_is_refused():
+def test_a_filter_that_contains_itself_is_refused() -> None:
     where = {}
     where["$not"] = where
     operand = []
@@ -501,7 +501,7 @@ def test_a_filter_that_contains_itself_is_refused():
             parse_filter(endless)
 
 
-def test_a_filter_does_not_change_with_the_mapping_it_was_made_from():
+def test_a_filter_does_not_change_with_the_mapping_it_was_made_from() -> None:
     operand = [1]
     where = {"f": {"$in": operand}, "g": [operand]}
     parsed = parse_filter(where)
@@ -511,7 +511,7 @@ def test_a_filter_does_not_change_with_the_mapping_it_was_made_from():
     assert parsed.matches({"f": 1, "g": [[1]]})
 
 
-def test_any_mapping_and_subclasses_of_plain_types_are_read_as_plain():
+def test_any_mapping_and_subclasses_of_plain_types_are_read_as_plain() -> None:
     class Colour(enum.StrEnum):
         RED = "red"
 
@@ -525,14 +525,14 @@ def test_any_mapping_and_subclasses_of_plain_types_are_read_as_plain():
     assert not passes(where, {"red": "red", "size": 4})
 
 
-def test_huge_integers_in_messages_are_not_spelled_out():
+def test_huge_integers_in_messages_are_not_spelled_out() -> None:
     with pytest.raises(InvalidFilterError, match="too long to show"):
         parse_filter({"f": {"$like": 10**5000}})
     with pytest.raises(InvalidFilterError, match="too long to show"):
         parse_filter({"$and": {"f": [10**5000]}})
 
 
-def test_conditions_lists_every_comparison():
+def test_conditions_lists_every_comparison() -> None:
     where = {"a": 1, "$or": [{"b": {"$gt": 1, "$not": {"$lt": 2}}}, {"$not": {"c": 3}}]}
     found = [(condition.path, condition.operator) for condition in parse_filter(where).conditions()]
     assert found == [("a", "$eq"), ("b", "$gt"), ("b", "$lt"), ("c", "$eq")]
@@ -561,7 +561,7 @@ junk = st.recursive(
 
 @given(junk | st.dictionaries(names, junk, max_size=3), st.dictionaries(names, values, max_size=3))
 @example({"$like": "%"}, {})
-def test_any_garbage_is_refused_or_answers(where, metadata):
+def test_any_garbage_is_refused_or_answers(where, metadata) -> None:
     try:
         parsed = parse_filter(where)
     except InvalidFilterError:
@@ -569,5 +569,5 @@ def test_any_garbage_is_refused_or_answers(where, metadata):
     assert parsed.matches(metadata) in (True, False)
 
 
-def test_the_documented_example_runs():
+def test_the_documented_example_runs() -> None:
     assert doctest.testmod(filters) == (0, 2)

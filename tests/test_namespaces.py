@@ -179,14 +179,14 @@ CHECKS = [check_recall, check_reading, check_catalogues, check_writes]
 
 
 @pytest.mark.parametrize("check", [check_recall, check_reading, check_catalogues])
-def test_look_alikes_see_nothing_of_each_other(check: Callable[..., None]):
+def test_look_alikes_see_nothing_of_each_other(check: Callable[..., None]) -> None:
     with populate(LOOK_ALIKES) as memory:
         for scope in [*LOOK_ALIKES, ("x",), ("a", "b", "d")]:
             check(memory, LOOK_ALIKES, scope)
 
 
 @pytest.mark.parametrize("scope", [("a",), ("a", "b"), ("%",), ("\\",), ('"',), ("x",)], ids=str)
-def test_look_alikes_change_nothing_of_each_other(scope: Namespace):
+def test_look_alikes_change_nothing_of_each_other(scope: Namespace) -> None:
     with populate(LOOK_ALIKES) as memory:
         check_writes(memory, LOOK_ALIKES, scope)
 
@@ -207,14 +207,14 @@ def worlds(draw: st.DrawFn) -> tuple[list[Namespace], Namespace]:
 @example(world=([("a", "b"), ('a","b',)], ("a",)))
 def test_a_scope_sees_itself_and_what_is_below_it_and_nothing_else(
     world: tuple[list[Namespace], Namespace],
-):
+) -> None:
     spaces, scope = world
     with populate(spaces) as memory:
         for check in CHECKS:
             check(memory, spaces, scope)
 
 
-def test_isolation_survives_reopening_and_another_handle(open_memory: OpenMemory, tmp_path):
+def test_isolation_survives_reopening_and_another_handle(open_memory: OpenMemory, tmp_path) -> None:
     path, spaces = tmp_path / "m.db", [*LOOK_ALIKES, ("later",)]
     with open_memory(path) as memory:
         for i, namespace in enumerate(LOOK_ALIKES):
@@ -231,19 +231,19 @@ def test_isolation_survives_reopening_and_another_handle(open_memory: OpenMemory
                 assert {fact.id for fact in facts} == expected, scope
 
 
-def test_labels_come_back_to_the_letter(memory: Memory):
+def test_labels_come_back_to_the_letter(memory: Memory) -> None:
     for namespace in LOOK_ALIKES:
         memory.remember("x", namespace=namespace)
     assert [fact.namespace for fact in memory.list_facts(limit=100)] == LOOK_ALIKES
 
 
-def test_a_list_of_labels_is_the_same_namespace(memory: Memory):
+def test_a_list_of_labels_is_the_same_namespace(memory: Memory) -> None:
     memory.remember("x", namespace=["a", "b"])
     assert memory.get(0).namespace == ("a", "b")
     assert memory.get(0, namespace=["a"]) is not None
 
 
-def test_the_root_writes_below_itself_by_id(memory: Memory):
+def test_the_root_writes_below_itself_by_id(memory: Memory) -> None:
     memory.remember("secret", namespace=("a",), entity="Shop", tags=["t"])
     assert memory.revise(0, "changed").id == 1
     assert memory.get(1).namespace == ("a",)

@@ -94,7 +94,7 @@ def texts(memory, query, **arguments):
     return {fact.text for fact in memory.recall(query, **arguments).facts}
 
 
-def test_each_process_sees_the_others_commits_on_its_next_call(path):
+def test_each_process_sees_the_others_commits_on_its_next_call(path) -> None:
     with Memory.open(path) as here, another_process(path) as there:
         for number in range(5):
             assert here.remember(f"here {number}", entity="Ann", tags=["t"]).id == 2 * number
@@ -120,7 +120,7 @@ def test_each_process_sees_the_others_commits_on_its_next_call(path):
         assert (here.verify().problems, there.verify()) == ((), [])
 
 
-def test_a_key_written_by_two_processes_has_one_chain(path):
+def test_a_key_written_by_two_processes_has_one_chain(path) -> None:
     with Memory.open(path) as here, another_process(path) as there:
         here.remember("version 0", key="k")
         for number in range(1, 7):
@@ -143,7 +143,7 @@ WRITERS = """
 """
 
 
-def test_processes_that_open_and_write_at_once_wait_for_one_another(path):
+def test_processes_that_open_and_write_at_once_wait_for_one_another(path) -> None:
     processes = [
         subprocess.Popen([*program(WRITERS), name, str(path)], stderr=subprocess.PIPE, text=True)
         for name in ("alpha", "beta", "gamma", "delta")
@@ -236,7 +236,7 @@ THREADS = """
 """
 
 
-def test_eight_threads_read_and_write_through_one_handle(path):
+def test_eight_threads_read_and_write_through_one_handle(path) -> None:
     run(THREADS, path)
 
 
@@ -267,7 +267,7 @@ RENAMING = """
 """
 
 
-def test_entities_are_renamed_while_others_read(path):
+def test_entities_are_renamed_while_others_read(path) -> None:
     run(RENAMING, path)
 
 
@@ -303,7 +303,7 @@ CLOSING = """
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.05, 0.1])
-def test_a_handle_closed_under_its_users_says_so(path, seconds):
+def test_a_handle_closed_under_its_users_says_so(path, seconds) -> None:
     run(CLOSING, path, seconds)
 
 
@@ -343,7 +343,7 @@ FORK = """
 """
 
 
-def test_a_handle_that_came_along_in_a_fork_is_closed_to_the_child(path):
+def test_a_handle_that_came_along_in_a_fork_is_closed_to_the_child(path) -> None:
     run(FORK, path)
 
 
@@ -374,7 +374,7 @@ VICTIM = """
 """
 
 
-def test_killed_writers_lose_nothing_they_had_acknowledged(path):
+def test_killed_writers_lose_nothing_they_had_acknowledged(path) -> None:
     rng = random.Random(11)
     written, forgotten, start = set(), set(), 0
     for _ in range(15):
@@ -503,5 +503,5 @@ INTERRUPTS = """
 
 
 @pytest.mark.parametrize("verb", ["write", "rename", "forget", "recall", "checkpoint"])
-def test_an_interrupt_anywhere_leaves_the_old_state_or_the_new_one(path, verb):
+def test_an_interrupt_anywhere_leaves_the_old_state_or_the_new_one(path, verb) -> None:
     run(INTERRUPTS, path, verb, 1, 0)

@@ -61,7 +61,7 @@ os._exit(7)
 @pytest.mark.parametrize("provenance", [1, 2, 4_294_967_294])
 def test_bug_1_an_unknown_provenance_is_refused_and_the_file_still_opens(
     open_memory: OpenMemory, tmp_path: Path, provenance: int
-):
+) -> None:
     with open_memory(tmp_path / "m.db") as memory:
         memory.remember("the pump feeds the tank", entity="pump")
         before = everything(memory)
@@ -93,7 +93,7 @@ def test_bug_1_an_unknown_provenance_is_refused_and_the_file_still_opens(
 )
 def test_bug_2_a_rejected_write_leaves_nothing(
     open_memory: OpenMemory, tmp_path: Path, bad: dict[str, Any]
-):
+) -> None:
     with open_memory(tmp_path / "m.db") as memory:
         memory.remember("solid", vector=[1, 0])
         before = everything(memory)
@@ -114,7 +114,7 @@ def test_bug_2_a_rejected_write_leaves_nothing(
 @pytest.mark.parametrize("cut", [1, 100, 4_000, 9_000])
 def test_bug_3_a_torn_write_ahead_log_loses_the_torn_commits_only(
     open_memory: OpenMemory, tmp_path: Path, cut: int
-):
+) -> None:
     memory = open_memory(tmp_path / "live.db")
     for i in range(20):
         memory.remember(f"fact {i}", tags=["t"])
@@ -135,7 +135,7 @@ def test_bug_3_a_torn_write_ahead_log_loses_the_torn_commits_only(
 
 def test_bug_4_a_full_disk_fails_the_write_and_nothing_else(
     open_memory: OpenMemory, tmp_path: Path
-):
+) -> None:
     memory = open_memory(tmp_path / "m.db")
     memory.remember("before", entity="Pump", tags=["t"])
     before = everything(memory)
@@ -173,7 +173,7 @@ memory.maintain()
 @pytest.mark.parametrize("checkpoint", ["never", "before", "within", "after"])
 def test_bug_5_a_crash_around_a_checkpoint_replays_nothing_twice(
     open_memory: OpenMemory, tmp_path: Path, checkpoint: str
-):
+) -> None:
     memory = open_memory()
     exec(SCRIPT, {"memory": memory})
     expected = everything(memory)
@@ -194,7 +194,7 @@ def test_bug_5_a_crash_around_a_checkpoint_replays_nothing_twice(
 
 def test_bug_5_a_checkpoint_of_before_is_not_taken_for_one_of_now(
     open_memory: OpenMemory, tmp_path: Path
-):
+) -> None:
     path = tmp_path / "m.db"
     with open_memory(path) as memory:
         memory.remember("first", tags=["other"])
@@ -211,7 +211,9 @@ def test_bug_5_a_checkpoint_of_before_is_not_taken_for_one_of_now(
 # --- BUG-6: a lost side file opens as an empty memory -------------------------------------------
 
 
-def test_bug_6_without_its_checkpoint_a_file_opens_whole(open_memory: OpenMemory, tmp_path: Path):
+def test_bug_6_without_its_checkpoint_a_file_opens_whole(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     path = tmp_path / "m.db"
     with open_memory(path) as memory:
         memory.remember("kept", entity="Pump", tags=["t"], links=[("feeds", "Tank")], vector=[1, 0])
@@ -224,7 +226,9 @@ def test_bug_6_without_its_checkpoint_a_file_opens_whole(open_memory: OpenMemory
     assert memory.remember("next").id == 1
 
 
-def test_bug_6_a_lost_file_is_not_recreated_by_readers(open_memory: OpenMemory, tmp_path: Path):
+def test_bug_6_a_lost_file_is_not_recreated_by_readers(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     path = tmp_path / "m.db"
     with open_memory(path) as memory:
         memory.remember("kept")
@@ -236,7 +240,7 @@ def test_bug_6_a_lost_file_is_not_recreated_by_readers(open_memory: OpenMemory, 
 
 def test_bug_6_a_checkpoint_of_a_lost_file_does_not_haunt_its_successor(
     open_memory: OpenMemory, tmp_path: Path
-):
+) -> None:
     path = tmp_path / "m.db"
     with open_memory(path) as memory:
         memory.remember("ghost")
@@ -271,7 +275,7 @@ def rows_with(path: Path, word: str) -> list[str]:
 @pytest.mark.parametrize("how", ["forget", "expire"])
 def test_bug_8_a_purged_fact_is_in_no_row_and_no_index(
     open_memory: OpenMemory, clock: Clock, tmp_path: Path, how: str
-):
+) -> None:
     path = tmp_path / "m.db"
     memory = open_memory(path)
     memory.remember("public words", tags=["public"])
@@ -295,7 +299,9 @@ def test_bug_8_a_purged_fact_is_in_no_row_and_no_index(
     assert memory.list_facts(key="zanzibar-id").facts == ()
 
 
-def test_bug_8_a_revised_away_text_goes_with_its_version(open_memory: OpenMemory, tmp_path: Path):
+def test_bug_8_a_revised_away_text_goes_with_its_version(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     path = tmp_path / "m.db"
     memory = open_memory(path)
     memory.remember("the code is zanzibar")
@@ -326,7 +332,7 @@ GRAPH = MemoryConfig(durability="normal", flat_to_hnsw=100)
 )
 def test_bug_11_a_filtered_vector_search_does_not_starve(
     open_memory: OpenMemory, clock: Clock, config: MemoryConfig, conditions: dict[str, Any]
-):
+) -> None:
     memory = open_memory(config=config)
     near = [1.0] * 8
     far = [-1.0] * 7 + [1.0]
@@ -351,7 +357,7 @@ def test_bug_11_a_filtered_vector_search_does_not_starve(
 @pytest.mark.parametrize("config", [FLAT, GRAPH], ids=["flat", "graph"])
 def test_bug_11_filtered_search_finds_the_nearest_that_pass(
     open_memory: OpenMemory, config: MemoryConfig
-):
+) -> None:
     random = np.random.default_rng(5)
     vectors = random.normal(size=(600, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -371,7 +377,9 @@ def test_bug_11_filtered_search_finds_the_nearest_that_pass(
 
 
 @pytest.mark.parametrize("config", [FLAT, GRAPH], ids=["flat", "graph"])
-def test_bug_11_a_floor_leaves_out_what_is_not_near(open_memory: OpenMemory, config: MemoryConfig):
+def test_bug_11_a_floor_leaves_out_what_is_not_near(
+    open_memory: OpenMemory, config: MemoryConfig
+) -> None:
     angles = np.linspace(0, np.pi, 181)  # one vector a degree
     items = [
         {"text": f"degree {i}", "vector": [np.cos(angle), np.sin(angle)]}
@@ -395,7 +403,7 @@ def test_bug_11_a_floor_leaves_out_what_is_not_near(open_memory: OpenMemory, con
 
 def test_bug_14_asking_in_an_unknown_namespace_makes_nothing(
     open_memory: OpenMemory, tmp_path: Path
-):
+) -> None:
     memory = open_memory(tmp_path / "m.db")
     memory.remember("one", entity="Pump", tags=["t"])
     typo = {"namespace": ("typo",)}
@@ -433,7 +441,9 @@ ATTACKS = [
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=ascii)
 @pytest.mark.parametrize("place", ["text", "entity", "tags", "relation", "target"])
-def test_bug_15_no_stored_text_starts_a_line_of_the_block(memory: Memory, attack: str, place: str):
+def test_bug_15_no_stored_text_starts_a_line_of_the_block(
+    memory: Memory, attack: str, place: str
+) -> None:
     memory.remember(
         attack if place == "text" else "plain",
         entity=attack + "x" if place == "entity" else "Pump",
@@ -451,7 +461,7 @@ def test_bug_15_no_stored_text_starts_a_line_of_the_block(memory: Memory, attack
 
 
 @pytest.mark.parametrize("attack", ["<script>alert(1)</script>", '"><img src=x onerror=y>', "&lt;"])
-def test_bug_15_no_stored_text_is_markup_in_a_notebook(memory: Memory, attack: str):
+def test_bug_15_no_stored_text_is_markup_in_a_notebook(memory: Memory, attack: str) -> None:
     memory.remember(attack, entity=attack + "x", tags=[attack], links=[(attack, attack + "y")])
     memory.revise(0, attack + "2")
     result = memory.recall(entities=[attack + "x"], explain=True)
@@ -471,7 +481,7 @@ def test_bug_15_no_stored_text_is_markup_in_a_notebook(memory: Memory, attack: s
 
 def test_bug_16_a_dimension_counts_for_a_file_without_vectors(
     open_memory: OpenMemory, tmp_path: Path
-):
+) -> None:
     with open_memory(tmp_path / "m.db") as memory:
         memory.remember("no vector")
     memory = open_memory(tmp_path / "m.db", dim=4)
@@ -484,7 +494,7 @@ def test_bug_16_a_dimension_counts_for_a_file_without_vectors(
 
 def test_bug_16_a_dimension_that_is_not_the_files_is_an_error_for_vectors_only(
     open_memory: OpenMemory, tmp_path: Path
-):
+) -> None:
     with open_memory(tmp_path / "m.db", dim=3) as memory:
         memory.remember("three", vector=[1, 2, 3])
     memory = open_memory(tmp_path / "m.db", dim=4)
@@ -500,7 +510,7 @@ def test_bug_16_a_dimension_that_is_not_the_files_is_an_error_for_vectors_only(
 # --- BUG-17: messages name the wrong unit -------------------------------------------------------
 
 
-def test_bug_17_counts_are_not_called_bytes(memory: Memory):
+def test_bug_17_counts_are_not_called_bytes(memory: Memory) -> None:
     with pytest.raises(TooLargeError, match=r"33 tags.* 32") as tags:
         memory.remember("x", tags=map(str, range(33)))
     links = [("feeds", f"tank {i}") for i in range(17)]

@@ -57,7 +57,7 @@ def ivo(memory: Memory, clock: Clock) -> Memory:
 )
 def test_three_ways_to_look_back(
     ivo: Memory, at: str, as_of: list[int], valid_at: list[int], known_at: list[int]
-):
+) -> None:
     assert seen(ivo, as_of=day(at)) == as_of
     assert seen(ivo, valid_at=day(at)) == valid_at
     assert seen(ivo, known_at=day(at)) == known_at
@@ -78,11 +78,11 @@ def test_three_ways_to_look_back(
 )
 def test_what_we_believed_at_one_time_about_another(
     ivo: Memory, valid_at: str, known_at: str, expected: list[int]
-):
+) -> None:
     assert seen(ivo, valid_at=day(valid_at), known_at=day(known_at)) == expected
 
 
-def test_closed_facts_are_shown_on_top_but_not_unknown_ones(ivo: Memory):
+def test_closed_facts_are_shown_on_top_but_not_unknown_ones(ivo: Memory) -> None:
     assert seen(ivo, closed=True) == [0, 1]
     assert seen(ivo, closed=True, as_of=day("2025-03-05")) == [0]
     assert seen(ivo, closed=True, as_of=day("2025-01-04")) == []
@@ -91,7 +91,9 @@ def test_closed_facts_are_shown_on_top_but_not_unknown_ones(ivo: Memory):
 
 
 @pytest.mark.parametrize("source", ["text", "entities", "tags", "where", "vector", "range"])
-def test_every_source_looks_from_the_same_instant(memory: Memory, clock: Clock, source: str):
+def test_every_source_looks_from_the_same_instant(
+    memory: Memory, clock: Clock, source: str
+) -> None:
     memory.remember("desk two", entity="Ivo", tags=["t"], metadata={"a": 1}, vector=[1, 0])
     clock.tick(10 * DAY)
     memory.revise(0, "desk five", valid_from=START + 5 * DAY)
@@ -111,7 +113,7 @@ def test_every_source_looks_from_the_same_instant(memory: Memory, clock: Clock, 
     assert found(as_of=START - 1) == []
 
 
-def test_known_at_shows_the_version_of_a_chain_believed_then(memory: Memory, clock: Clock):
+def test_known_at_shows_the_version_of_a_chain_believed_then(memory: Memory, clock: Clock) -> None:
     memory.remember("desk 0")
     for i in range(5):
         clock.tick(DAY)
@@ -121,7 +123,7 @@ def test_known_at_shows_the_version_of_a_chain_believed_then(memory: Memory, clo
         assert seen(memory, known_at=START + (i + 1) * DAY - 1) == [i]
 
 
-def test_a_fact_recorded_later_about_the_past(memory: Memory, clock: Clock):
+def test_a_fact_recorded_later_about_the_past(memory: Memory, clock: Clock) -> None:
     memory.remember("the desk was bought", valid_from=START - 100 * DAY)
     assert seen(memory) == [0]
     assert seen(memory, valid_at=START - 100 * DAY) == [0]
@@ -131,7 +133,7 @@ def test_a_fact_recorded_later_about_the_past(memory: Memory, clock: Clock):
     assert seen(memory, as_of=START) == [0]
 
 
-def test_a_fact_about_the_future(memory: Memory, clock: Clock):
+def test_a_fact_about_the_future(memory: Memory, clock: Clock) -> None:
     memory.remember("the desk arrives", valid_from=START + DAY)
     assert seen(memory) == []
     assert seen(memory, as_of=START + DAY) == seen(memory, valid_at=START + DAY) == [0]
@@ -142,11 +144,11 @@ def test_a_fact_about_the_future(memory: Memory, clock: Clock):
     assert seen(memory) == [0]
 
 
-def test_known_at_in_the_future_knows_what_is_known(ivo: Memory):
+def test_known_at_in_the_future_knows_what_is_known(ivo: Memory) -> None:
     assert seen(ivo, known_at=day("2030-01-01")) == [1]
 
 
-def test_two_backdated_revisions_tile_the_past(memory: Memory, clock: Clock):
+def test_two_backdated_revisions_tile_the_past(memory: Memory, clock: Clock) -> None:
     memory.remember("desk 0", valid_from=START)
     clock.set(START + 100 * DAY)
     memory.revise(0, "desk 1", valid_from=START + 10 * DAY)
@@ -160,7 +162,7 @@ def test_two_backdated_revisions_tile_the_past(memory: Memory, clock: Clock):
 
 
 @pytest.mark.parametrize("offset", [-1, 0, 1])
-def test_a_fact_is_known_and_true_from_its_instant_on(memory: Memory, offset: int):
+def test_a_fact_is_known_and_true_from_its_instant_on(memory: Memory, offset: int) -> None:
     memory.remember("desk")
     expected = [0] if offset >= 0 else []
     for name in ("as_of", "valid_at", "known_at"):
@@ -168,7 +170,9 @@ def test_a_fact_is_known_and_true_from_its_instant_on(memory: Memory, offset: in
 
 
 @pytest.mark.parametrize("offset", [-1, 0, 1])
-def test_a_version_ends_just_before_its_successor_begins(memory: Memory, clock: Clock, offset: int):
+def test_a_version_ends_just_before_its_successor_begins(
+    memory: Memory, clock: Clock, offset: int
+) -> None:
     memory.remember("desk two")
     clock.tick(DAY)
     memory.revise(0, "desk five")
@@ -177,14 +181,14 @@ def test_a_version_ends_just_before_its_successor_begins(memory: Memory, clock: 
         assert seen(memory, **{name: START + DAY + offset}) == expected
 
 
-def test_a_version_superseded_at_its_own_instant_was_never_true(memory: Memory):
+def test_a_version_superseded_at_its_own_instant_was_never_true(memory: Memory) -> None:
     memory.remember("desk two")
     memory.revise(0, "desk five")
     assert seen(memory) == seen(memory, as_of=START) == [1]
     assert seen(memory, closed=True) == [0, 1]
 
 
-def test_a_range_includes_its_start_and_excludes_its_end(memory: Memory, clock: Clock):
+def test_a_range_includes_its_start_and_excludes_its_end(memory: Memory, clock: Clock) -> None:
     for i in range(4):
         memory.remember(f"desk {i}")
         clock.tick()
@@ -201,14 +205,16 @@ def test_a_range_includes_its_start_and_excludes_its_end(memory: Memory, clock: 
     assert recorded_within(SECOND, SECOND) == []
 
 
-def test_a_range_is_about_record_time_not_validity(memory: Memory):
+def test_a_range_is_about_record_time_not_validity(memory: Memory) -> None:
     memory.remember("desk", valid_from=START - 100 * DAY)
     assert memory.recall(range=(START - 101 * DAY, START - 99 * DAY)).facts == ()
     assert len(memory.recall(range=(START, START + 1)).facts) == 1
 
 
 @pytest.mark.parametrize("ttl", [60, 60.0, timedelta(minutes=1)])
-def test_a_fact_expires_at_the_end_of_its_time_to_live(memory: Memory, clock: Clock, ttl: Any):
+def test_a_fact_expires_at_the_end_of_its_time_to_live(
+    memory: Memory, clock: Clock, ttl: Any
+) -> None:
     memory.remember("desk", ttl=ttl)
     assert memory.get(0).expires_at == START + 60 * SECOND
     clock.tick(60 * SECOND - 1)
@@ -217,20 +223,20 @@ def test_a_fact_expires_at_the_end_of_its_time_to_live(memory: Memory, clock: Cl
     assert seen(memory) == []
 
 
-def test_an_expired_fact_is_gone_from_the_past_too(memory: Memory, clock: Clock):
+def test_an_expired_fact_is_gone_from_the_past_too(memory: Memory, clock: Clock) -> None:
     memory.remember("desk", ttl=60)
     clock.tick(60 * SECOND)
     for times in ({"as_of": START}, {"valid_at": START}, {"known_at": START}, {"closed": True}):
         assert seen(memory, **times) == []
 
 
-def test_looking_ahead_sees_what_will_have_expired_as_gone(memory: Memory):
+def test_looking_ahead_sees_what_will_have_expired_as_gone(memory: Memory) -> None:
     memory.remember("desk", ttl=60)
     assert seen(memory, as_of=START + 59 * SECOND) == [0]
     assert seen(memory, as_of=START + 60 * SECOND) == []
 
 
-def test_a_clock_set_back_breaks_nothing(memory: Memory, clock: Clock):
+def test_a_clock_set_back_breaks_nothing(memory: Memory, clock: Clock) -> None:
     memory.remember("desk 0")
     clock.set(START - 10 * DAY)
     memory.remember("desk 1")
@@ -270,7 +276,7 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
     ],
     ids=str,
 )
-def test_spellings_of_one_instant(memory: Memory, same: Any):
+def test_spellings_of_one_instant(memory: Memory, same: Any) -> None:
     memory.remember("desk", valid_from=same)
     fact = memory.get(0)
     assert fact.valid_from == START
@@ -280,12 +286,12 @@ def test_spellings_of_one_instant(memory: Memory, same: Any):
     assert seen(memory, valid_at=same) == [1]
 
 
-def test_a_date_alone_is_its_midnight_utc(memory: Memory):
+def test_a_date_alone_is_its_midnight_utc(memory: Memory) -> None:
     memory.remember("desk", valid_from="2024-05-01")
     assert memory.get(0).valid_from == START - 12 * 3_600 * SECOND
 
 
-def test_the_two_half_past_twos_of_a_night_in_october(memory: Memory):
+def test_the_two_half_past_twos_of_a_night_in_october(memory: Memory) -> None:
     try:
         berlin = ZoneInfo("Europe/Berlin")
     except ZoneInfoNotFoundError:
@@ -307,7 +313,7 @@ NAIVE = datetime(2024, 5, 1)  # noqa: DTZ001 - what is tested
 
 @pytest.mark.parametrize("naive", [NAIVE, "2024-05-01T12:00:00", "2024-05-01 12:00"], ids=str)
 @pytest.mark.parametrize("name", ["as_of", "valid_at", "known_at"])
-def test_naive_times_are_refused(memory: Memory, naive: Any, name: str):
+def test_naive_times_are_refused(memory: Memory, naive: Any, name: str) -> None:
     memory.remember("desk")
     for verb in (memory.list_facts, lambda **times: memory.recall("desk", **times)):
         with pytest.raises(InvalidInputError, match=rf"{name} .*naive.*zone"):
@@ -315,7 +321,7 @@ def test_naive_times_are_refused(memory: Memory, naive: Any, name: str):
 
 
 @pytest.mark.parametrize("at", [MIN_MS, -1, 0, MAX_MS])
-def test_all_of_the_calendar_is_accepted(open_memory: OpenMemory, tmp_path, at: int):
+def test_all_of_the_calendar_is_accepted(open_memory: OpenMemory, tmp_path, at: int) -> None:
     with open_memory(tmp_path / "m.db") as memory:
         memory.remember("desk", valid_from=at)
     memory = open_memory(tmp_path / "m.db")
@@ -327,12 +333,12 @@ def test_all_of_the_calendar_is_accepted(open_memory: OpenMemory, tmp_path, at: 
 
 
 @pytest.mark.parametrize("at", [MIN_MS - 1, MAX_MS + 1])
-def test_nothing_outside_the_calendar_is(memory: Memory, at: int):
+def test_nothing_outside_the_calendar_is(memory: Memory, at: int) -> None:
     with pytest.raises(InvalidInputError, match="years 1 to 9999"):
         memory.remember("desk", valid_from=at)
 
 
-def test_times_come_back_as_integers_with_datetimes_beside_them(ivo: Memory):
+def test_times_come_back_as_integers_with_datetimes_beside_them(ivo: Memory) -> None:
     old = ivo.get(0)
     assert (type(old.recorded_at), type(old.valid_from), type(old.valid_to)) == (int, int, int)
     assert old.recorded_time == datetime(2025, 1, 5, tzinfo=UTC)
@@ -353,7 +359,7 @@ steps = st.integers(0, 6)
 )
 def test_belief_is_replayed_exactly(
     writes: list[tuple[int, int | None]], valid_at: int, known_at: int
-):
+) -> None:
     """Looking with known_at equals stopping the writes at that instant and looking then."""
     clock = Clock()
     with (

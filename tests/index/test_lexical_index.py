@@ -43,7 +43,7 @@ def rank_bm25(lexical, texts, query, *, k1=1.2, b=0.75):
     )
 
 
-def assert_same_ranking(found, expected):
+def assert_same_ranking(found, expected) -> None:
     assert [fact for fact, _ in found] == [fact for fact, _ in expected]
     assert [score for _, score in found] == pytest.approx([s for _, s in expected], rel=1e-6)
 
@@ -62,13 +62,13 @@ TEXTS = [
 @pytest.mark.parametrize(
     "query", ["heater", "the greenhouse heater", "tomatoes tomatoes nine", "cafe", "the absent"]
 )
-def test_scores_and_order_are_those_of_rank_bm25(lexical, query):
+def test_scores_and_order_are_those_of_rank_bm25(lexical, query) -> None:
     found = raw_scores(memory_with(lexical, TEXTS), query)
     assert_same_ranking(found, rank_bm25(lexical, TEXTS, query))
 
 
 @every_scorer
-def test_the_knobs_reach_rank_bm25(lexical):
+def test_the_knobs_reach_rank_bm25(lexical) -> None:
     memory = memory_with(lexical, TEXTS, bm25_k1=2.0, bm25_b=0.1)
     expected = rank_bm25(lexical, TEXTS, "the heater", k1=2.0, b=0.1)
     assert_same_ranking(raw_scores(memory, "the heater"), expected)
@@ -81,13 +81,13 @@ sentences = st.lists(words, min_size=1, max_size=6).map(" ".join)
 @every_scorer
 @settings(deadline=None, max_examples=25)
 @given(texts=st.lists(sentences, min_size=1, max_size=8), query=sentences)
-def test_any_corpus_is_scored_as_rank_bm25_scores_it(lexical, texts, query):
+def test_any_corpus_is_scored_as_rank_bm25_scores_it(lexical, texts, query) -> None:
     found = raw_scores(memory_with(lexical, texts), query)
     assert_same_ranking(found, rank_bm25(lexical, texts, query))
 
 
 @every_scorer
-def test_superseded_facts_count_in_the_corpus_and_purged_ones_do_not(lexical):
+def test_superseded_facts_count_in_the_corpus_and_purged_ones_do_not(lexical) -> None:
     memory = memory_with(lexical, TEXTS)
     memory.revise(0, "the heater is set to twelve degrees")
     found = dict(raw_scores(memory, "heater degrees"))
@@ -103,7 +103,7 @@ def test_superseded_facts_count_in_the_corpus_and_purged_ones_do_not(lexical):
 
 
 @every_scorer
-def test_reopening_gives_the_same_scores(lexical, tmp_path):
+def test_reopening_gives_the_same_scores(lexical, tmp_path) -> None:
     config = MemoryConfig(lexical=lexical)
     with Memory.open(tmp_path / "m", config=config) as memory:
         memory.remember_many({"text": text} for text in TEXTS)
@@ -113,7 +113,7 @@ def test_reopening_gives_the_same_scores(lexical, tmp_path):
 
 
 @every_lexical
-def test_an_empty_corpus_and_a_query_without_a_match_find_nothing(lexical):
+def test_an_empty_corpus_and_a_query_without_a_match_find_nothing(lexical) -> None:
     memory = memory_with(lexical, [])
     assert memory.recall("anything").facts == ()
     memory.remember("!!!")
@@ -128,7 +128,7 @@ def test_an_empty_corpus_and_a_query_without_a_match_find_nothing(lexical):
 
 
 @every_lexical
-def test_filters_act_before_the_cut(lexical):
+def test_filters_act_before_the_cut(lexical) -> None:
     texts = [f"{'word ' * 3}filler {number}" for number in range(300)]
     memory = memory_with(lexical, texts)
     memory.remember("a word", tags=["rare"])
@@ -157,7 +157,9 @@ def index_of(texts):
         (1_100, 8_799, True),
     ],
 )
-def test_a_word_nearly_everywhere_is_left_out_beside_a_rarer_one(common, documents, too_frequent):
+def test_a_word_nearly_everywhere_is_left_out_beside_a_rarer_one(
+    common, documents, too_frequent
+) -> None:
     texts = [f"common n{number}" if number < common else "filler" for number in range(documents)]
     search = index_of(texts)
     found = search("common n7")
@@ -167,14 +169,14 @@ def test_a_word_nearly_everywhere_is_left_out_beside_a_rarer_one(common, documen
         assert (len(found), found[0][0]) == (common, 7)
 
 
-def test_of_words_that_are_all_too_frequent_the_rarest_is_kept_once():
+def test_of_words_that_are_all_too_frequent_the_rarest_is_kept_once() -> None:
     texts = ["one two" if number < 1_100 else "one" for number in range(1_300)]
     search = index_of(texts)
     assert search("one two two") == search("two")
     assert len(search("two")) == 1_100
 
 
-def test_the_first_of_equally_rare_words_is_kept():
+def test_the_first_of_equally_rare_words_is_kept() -> None:
     assert discriminating([7, 8, 9], [3_000, 2_000, 2_000], 4_000) == [8]
     assert discriminating([7, 8, 7], [5, 2_000, 5], 4_000) == [7, 7]
 
@@ -183,7 +185,7 @@ def test_the_first_of_equally_rare_words_is_kept():
 
 
 @every_lexical
-def test_a_single_cjk_character_finds_the_words_that_contain_it(lexical):
+def test_a_single_cjk_character_finds_the_words_that_contain_it(lexical) -> None:
     memory = memory_with(lexical, ["東京都に住む", "大阪の城", "京", "plain words"])
     assert {fact.id for fact in memory.recall("京").facts} == {0, 2}
     assert {fact.id for fact in memory.recall("阪 words").facts} == {1, 3}

@@ -26,7 +26,7 @@ def passing(columns, where, size):
     return columns.mask(parse_filter(where), size).nonzero()[0].tolist()
 
 
-def test_a_mask_has_one_entry_per_fact_id():
+def test_a_mask_has_one_entry_per_fact_id() -> None:
     columns = MetadataColumns(Truth({1: {"n": 1}, 3: {"n": 2}, 9: {"n": 1}}).load)
     mask = columns.mask(parse_filter({"n": 1}), 5)
     assert mask.dtype == bool
@@ -35,7 +35,7 @@ def test_a_mask_has_one_entry_per_fact_id():
     assert passing(columns, {"n": 1}, 20) == [1, 9]
 
 
-def test_ids_without_metadata_have_every_field_absent():
+def test_ids_without_metadata_have_every_field_absent() -> None:
     columns = MetadataColumns(Truth({1: {"n": 1}, 2: {"m": 1}}).load)
     assert passing(columns, {"n": {"$ne": 1}}, 5) == [0, 2, 3, 4]
     assert passing(columns, {"n": {"$exists": False}}, 5) == [0, 2, 3, 4]
@@ -45,7 +45,7 @@ def test_ids_without_metadata_have_every_field_absent():
     assert passing(columns, {"$not": {}}, 3) == []
 
 
-def test_numbers_beyond_doubles_are_compared_exactly():
+def test_numbers_beyond_doubles_are_compared_exactly() -> None:
     values = [
         BIG - 1,
         BIG,
@@ -74,7 +74,7 @@ def test_numbers_beyond_doubles_are_compared_exactly():
     assert passing(columns, {"n": {"$ne": float(BIG)}}, size) == [0, 3, 4, 5, 6, 7, 8, 9, 10]
 
 
-def test_infinities_and_nan_in_stored_text_never_raise():
+def test_infinities_and_nan_in_stored_text_never_raise() -> None:
     texts = {0: '{"n": NaN}', 1: '{"n": Infinity}', 2: '{"n": -1e999}', 3: '{"n": [NaN]}'}
     columns = MetadataColumns(lambda: texts.items())
     assert passing(columns, {"n": {"$gt": 10**400}}, 4) == [1]
@@ -82,7 +82,7 @@ def test_infinities_and_nan_in_stored_text_never_raise():
     assert passing(columns, {"n": {"$ne": 0}}, 4) == [0, 1, 2, 3]
 
 
-def test_equal_arrays_and_objects_are_found_however_they_are_written():
+def test_equal_arrays_and_objects_are_found_however_they_are_written() -> None:
     texts = {0: '{"v": {"a": 1, "b": [1]}}', 1: '{"v": {"b": [1.0], "a": 1.0}}', 2: '{"v": [1]}'}
     columns = MetadataColumns(lambda: texts.items())
     assert passing(columns, {"v": {"a": 1.0, "b": [1]}}, 3) == [0, 1]
@@ -90,7 +90,7 @@ def test_equal_arrays_and_objects_are_found_however_they_are_written():
     assert passing(columns, {"v": {"$contains": 1}}, 3) == [2]
 
 
-def test_one_pass_over_the_facts_builds_every_field_of_a_filter_once():
+def test_one_pass_over_the_facts_builds_every_field_of_a_filter_once() -> None:
     truth = Truth({0: {"a": 1, "b": {"c": 2}}})
     columns = MetadataColumns(truth.load)
     where = {"a": {"$gt": 0, "$lt": 5}, "$or": [{"b.c": 2}, {"d": 1}]}
@@ -100,13 +100,13 @@ def test_one_pass_over_the_facts_builds_every_field_of_a_filter_once():
     assert truth.loads == 1
 
 
-def test_an_empty_filter_reads_nothing():
+def test_an_empty_filter_reads_nothing() -> None:
     truth = Truth({0: {"a": 1}})
     assert passing(MetadataColumns(truth.load), {}, 2) == [0, 1]
     assert truth.loads == 0
 
 
-def test_put_follows_a_fact_through_its_changes():
+def test_put_follows_a_fact_through_its_changes() -> None:
     columns = MetadataColumns(Truth({1: {"n": 1}}).load)
     assert passing(columns, {"n": 1}, 10) == [1]
     columns.put(5, '{"n": 1, "m": 2}')
@@ -121,7 +121,7 @@ def test_put_follows_a_fact_through_its_changes():
     assert passing(columns, {"n": {"$exists": True}}, 10) == []
 
 
-def test_put_before_any_filter_is_left_to_the_load():
+def test_put_before_any_filter_is_left_to_the_load() -> None:
     truth = Truth()
     columns = MetadataColumns(truth.load)
     columns.put(0, "text that is not read, since no field is known")
@@ -129,7 +129,7 @@ def test_put_before_any_filter_is_left_to_the_load():
     assert passing(columns, {"n": 1}, 1) == [0]
 
 
-def test_remove_makes_fields_absent_and_ignores_unknown_ids():
+def test_remove_makes_fields_absent_and_ignores_unknown_ids() -> None:
     columns = MetadataColumns(Truth({1: {"n": 1}, 2: {"n": 1}, 3: {"n": 1}}).load)
     columns.remove([1])
     assert passing(columns, {"n": 1}, 4) == [1, 2, 3]
@@ -140,7 +140,7 @@ def test_remove_makes_fields_absent_and_ignores_unknown_ids():
     assert passing(columns, {"n": 1}, 4) == [2]
 
 
-def test_clear_loads_again():
+def test_clear_loads_again() -> None:
     truth = Truth({0: {"n": 1}})
     columns = MetadataColumns(truth.load)
     assert passing(columns, {"n": 1}, 1) == [0]
@@ -150,13 +150,13 @@ def test_clear_loads_again():
     assert truth.loads == 2
 
 
-def test_a_mask_is_the_callers_own():
+def test_a_mask_is_the_callers_own() -> None:
     columns = MetadataColumns(Truth({0: {"n": 1}}).load)
     columns.mask(parse_filter({"n": 1}), 1)[:] = False
     assert passing(columns, {"n": 1}, 1) == [0]
 
 
-def test_a_load_that_fails_leaves_no_half_built_column():
+def test_a_load_that_fails_leaves_no_half_built_column() -> None:
     def broken():
         yield 0, '{"n": 1}'
         raise InterruptedError
@@ -169,7 +169,7 @@ def test_a_load_that_fails_leaves_no_half_built_column():
     assert passing(columns, {"n": 1}, 2) == [0, 1]
 
 
-def test_fields_unused_for_longest_are_dropped_beyond_the_limit():
+def test_fields_unused_for_longest_are_dropped_beyond_the_limit() -> None:
     truth = Truth({0: {f"f{number}": number for number in range(MAX_COLUMNS + 1)}})
     columns = MetadataColumns(truth.load)
     for number in range(MAX_COLUMNS):
@@ -183,14 +183,14 @@ def test_fields_unused_for_longest_are_dropped_beyond_the_limit():
     assert truth.loads == MAX_COLUMNS + 2
 
 
-def test_one_filter_may_name_more_fields_than_are_kept():
+def test_one_filter_may_name_more_fields_than_are_kept() -> None:
     count = 2 * MAX_COLUMNS
     truth = Truth({0: {f"f{number}": number for number in range(count)}, 1: {"f0": 0}})
     columns = MetadataColumns(truth.load)
     assert passing(columns, {f"f{number}": number for number in range(count)}, 2) == [0]
 
 
-def test_conditions_are_decided_once_per_distinct_value():
+def test_conditions_are_decided_once_per_distinct_value() -> None:
     asked = []
     truth = Truth({fact: {"s": f"text {fact % 3}"} for fact in range(1000)})
     columns = MetadataColumns(truth.load)
@@ -246,7 +246,7 @@ wheres = st.recursive(
 
 @settings(max_examples=400)
 @given(st.lists(st.none() | objects, max_size=8), st.lists(wheres, min_size=1, max_size=3))
-def test_a_mask_is_the_filter_applied_to_each_fact(facts, filters):
+def test_a_mask_is_the_filter_applied_to_each_fact(facts, filters) -> None:
     truth = Truth({fact: metadata for fact, metadata in enumerate(facts) if metadata is not None})
     columns = MetadataColumns(truth.load)
     for where in filters:
@@ -265,7 +265,7 @@ def test_a_mask_is_the_filter_applied_to_each_fact(facts, filters):
     ),
     wheres,
 )
-def test_columns_kept_current_equal_columns_built_afresh(steps, last):
+def test_columns_kept_current_equal_columns_built_afresh(steps, last) -> None:
     truth = Truth()
     kept = MetadataColumns(truth.load)
     for verb, target, argument in [*steps, ("filter", None, last)]:

@@ -27,7 +27,7 @@ def mentions(names, text):
     return names.mentions(text.split(), None)
 
 
-def test_the_longest_name_is_mentioned_and_its_parts_are_not():
+def test_the_longest_name_is_mentioned_and_its_parts_are_not() -> None:
     names = names_of(("new york", 0), ("york", 0), ("new york city", 0), ("city", 0))
     assert mentions(names, "i love new york city") == [2]
     assert mentions(names, "i love new york") == [0]
@@ -36,12 +36,12 @@ def test_the_longest_name_is_mentioned_and_its_parts_are_not():
     assert names.mentions([], None) == []
 
 
-def test_a_name_that_only_begins_like_a_longer_one_is_found():
+def test_a_name_that_only_begins_like_a_longer_one_is_found() -> None:
     names = names_of(("john smith senior", 0), ("john", 0))
     assert mentions(names, "john smith junior") == [1]
 
 
-def test_mentions_are_found_in_the_visible_namespaces_only():
+def test_mentions_are_found_in_the_visible_namespaces_only() -> None:
     names = names_of(("ann lee", 1), ("ann", 2), ("ann", 1))
     assert names.mentions(["ann", "lee"], bytes([1, 1, 1])) == [0]
     # Where the longer name is out of sight, the shorter one is mentioned.
@@ -50,14 +50,14 @@ def test_mentions_are_found_in_the_visible_namespaces_only():
     assert names.mentions(["ann"], bytes([1, 0, 0])) == []
 
 
-def test_aliases_lead_to_their_entity():
+def test_aliases_lead_to_their_entity() -> None:
     names = names_of(("jonathan ames", 0), aliases=[("jon", 0, 0), ("big j", 0, 0)])
     assert names.resolve("jon", None) == [0]
     assert mentions(names, "ask big j") == [0]
     assert (names.find("jon", 0), names.find("jon", 1), names.find("ames", 0)) == (0, None, None)
 
 
-def test_a_row_of_a_known_entity_asks_for_all_names_anew():
+def test_a_row_of_a_known_entity_asks_for_all_names_anew() -> None:
     names = names_of(("old name", 0))
     assert not names.update([EntityRow(0, 0, "new name", "New Name", 0, 2)], [])
 
@@ -65,7 +65,7 @@ def test_a_row_of_a_known_entity_asks_for_all_names_anew():
 # -- namespaces
 
 
-def test_a_scope_sees_itself_and_what_lies_below_by_whole_labels():
+def test_a_scope_sees_itself_and_what_lies_below_by_whole_labels() -> None:
     spaces = Namespaces()
     paths = ["[]", '["a"]', '["a","b"]', '["ab"]', '["b","a"]']
     spaces.update(NamespaceRow(number, path) for number, path in enumerate(paths))
@@ -86,7 +86,7 @@ conditions = st.lists(st.sampled_from("abcdz"), max_size=3)
 
 
 @given(tag_sets, conditions, conditions, conditions)
-def test_allowed_facts_have_every_some_and_none_of_the_tags(facts, every, some, none):
+def test_allowed_facts_have_every_some_and_none_of_the_tags(facts, every, some, none) -> None:
     index = TagIndex()
     for fact, tags in enumerate(facts):
         index.add(fact, sorted(tags))
@@ -100,7 +100,7 @@ def test_allowed_facts_have_every_some_and_none_of_the_tags(facts, every, some, 
     assert allowed.count() == len(expected)
 
 
-def test_tags_are_counted_over_admitted_facts_by_prefix():
+def test_tags_are_counted_over_admitted_facts_by_prefix() -> None:
     index, facts = TagIndex(), FactTable()
     for fact, tags in enumerate([["tea", "team"], ["tea"], ["Tea"], ["team"]]):
         index.add(fact, tags)
@@ -115,7 +115,7 @@ def test_tags_are_counted_over_admitted_facts_by_prefix():
 
 
 @pytest.mark.parametrize("again", [1, 3])
-def test_indexing_a_fact_again_changes_nothing(again):
+def test_indexing_a_fact_again_changes_nothing(again) -> None:
     index = TagIndex()
     for _ in range(again):
         index.add(5, ["a", "b"])

@@ -44,7 +44,7 @@ class Indexed:
         self.graph = Watched(self.index.make_graph(list(range(covered)), VECTORS[:covered]))
         self.index.attach(self.graph, covered)
 
-    def put(self, fact, vector):
+    def put(self, fact, vector) -> None:
         self.facts.put(fact, 0, 0, 0, 0, OPEN, OPEN, OPEN, 0, False)  # noqa: FBT003
         self.index.put(fact, vector)
 
@@ -75,14 +75,14 @@ def indexed():
     return Indexed()
 
 
-def test_the_graph_finds_nearly_all_of_the_nearest(indexed):
+def test_the_graph_finds_nearly_all_of_the_nearest(indexed) -> None:
     before = indexed.graph.searches
     shares = [recall(indexed.search(query), indexed.exact(query)) for query in QUERIES]
     assert np.mean(shares) >= 0.95
     assert indexed.graph.searches == before + len(QUERIES)
 
 
-def test_what_the_graph_finds_is_scored_as_the_exact_scan_scores_it(indexed):
+def test_what_the_graph_finds_is_scored_as_the_exact_scan_scores_it(indexed) -> None:
     for query in QUERIES:
         exact = dict(indexed.exact(query, COUNT))
         found = indexed.search(query)
@@ -90,28 +90,28 @@ def test_what_the_graph_finds_is_scored_as_the_exact_scan_scores_it(indexed):
         assert all(exact[fact] == score for fact, score in found)
 
 
-def test_a_wider_beam_finds_no_less(indexed):
+def test_a_wider_beam_finds_no_less(indexed) -> None:
     narrow = np.mean([recall(indexed.search(q, ef=10), indexed.exact(q)) for q in QUERIES])
     wide = np.mean([recall(indexed.search(q, ef=150), indexed.exact(q)) for q in QUERIES])
     assert wide >= narrow
     assert wide >= 0.99
 
 
-def test_a_beam_over_a_twentieth_of_the_graph_is_exact(indexed):
+def test_a_beam_over_a_twentieth_of_the_graph_is_exact(indexed) -> None:
     before = indexed.graph.searches
     for query in QUERIES[:5]:
         assert indexed.search(query, ef=COUNT // 20 + 1) == indexed.exact(query)
     assert indexed.graph.searches == before
 
 
-def test_a_narrow_filter_returns_all_its_facts(indexed):
+def test_a_narrow_filter_returns_all_its_facts(indexed) -> None:
     chosen = set(range(5, COUNT, 200))  # one in two hundred
     for query in QUERIES:
         assert indexed.search(query, 128, chosen=chosen) == indexed.exact(query, 128, chosen=chosen)
         assert len(indexed.search(query, 128, chosen=chosen)) == 15
 
 
-def test_a_wide_filter_widens_the_walk_until_enough_pass(indexed):
+def test_a_wide_filter_widens_the_walk_until_enough_pass(indexed) -> None:
     chosen = set(range(0, COUNT, 10))
     before = indexed.graph.searches
     shares = []
@@ -124,20 +124,20 @@ def test_a_wide_filter_widens_the_walk_until_enough_pass(indexed):
     assert indexed.graph.searches > before + len(QUERIES)
 
 
-def test_a_filter_far_from_the_query_is_found_by_the_exact_scan(indexed):
+def test_a_filter_far_from_the_query_is_found_by_the_exact_scan(indexed) -> None:
     for query in QUERIES[:10]:
         order = [fact for fact, _ in indexed.exact(query, COUNT)]
         chosen = set(order[-300:])  # a tenth, all of it pointing away
         assert indexed.search(query, 128, chosen=chosen) == indexed.exact(query, 128, chosen=chosen)
 
 
-def test_a_floor_cuts_the_same_facts_with_the_graph(indexed):
+def test_a_floor_cuts_the_same_facts_with_the_graph(indexed) -> None:
     for query in QUERIES:
         found = indexed.search(query, 128, floor=0.6)
         assert found == indexed.exact(query, 128, floor=0.6)
 
 
-def test_vectors_behind_the_graph_are_scanned_exactly():
+def test_vectors_behind_the_graph_are_scanned_exactly() -> None:
     indexed = Indexed(covered=COUNT - 100)
     assert indexed.index.covered == COUNT - 100
     for fact in range(COUNT - 100, COUNT, 9):
@@ -145,7 +145,7 @@ def test_vectors_behind_the_graph_are_scanned_exactly():
     assert indexed.graph.searches > 0
 
 
-def test_a_replaced_vector_is_found_where_it_is_now_and_not_where_it_was():
+def test_a_replaced_vector_is_found_where_it_is_now_and_not_where_it_was() -> None:
     indexed = Indexed()
     old, new = VECTORS[7], gaussian(1, 9)[0]
     indexed.put(7, new)
@@ -159,14 +159,14 @@ def test_a_replaced_vector_is_found_where_it_is_now_and_not_where_it_was():
     assert len(indexed.index.pool) == COUNT
 
 
-def test_a_vector_written_again_as_it_stands_stays_in_the_graph():
+def test_a_vector_written_again_as_it_stands_stays_in_the_graph() -> None:
     indexed = Indexed()
     indexed.put(7, VECTORS[7])
     assert indexed.index.covered == COUNT
     assert indexed.search(VECTORS[7], 1)[0][0] == 7
 
 
-def test_removed_vectors_are_never_found_again():
+def test_removed_vectors_are_never_found_again() -> None:
     indexed = Indexed(covered=COUNT - 100)
     gone = [fact for fact in range(COUNT) if fact % 3]
     indexed.index.remove([*gone, 99_999])
@@ -180,7 +180,7 @@ def test_removed_vectors_are_never_found_again():
     assert np.mean(shares) >= 0.9
 
 
-def test_the_same_vectors_give_the_same_graph(indexed):
+def test_the_same_vectors_give_the_same_graph(indexed) -> None:
     again = Indexed()
     for query in QUERIES:
         assert again.search(query, ef=10) == indexed.search(query, ef=10)
@@ -211,7 +211,7 @@ def exact_ids(indexed, query, limit=100, **arguments):
     return {fact for fact, _ in indexed.exact(query, limit, **arguments)}
 
 
-def test_a_memory_searches_the_graph_that_maintain_built(built, indexed):
+def test_a_memory_searches_the_graph_that_maintain_built(built, indexed) -> None:
     shares = [
         len(set(nearest(built, query)) & exact_ids(indexed, query)) / 100 for query in QUERIES
     ]
@@ -221,7 +221,7 @@ def test_a_memory_searches_the_graph_that_maintain_built(built, indexed):
         assert set(nearest(built, query, tags=["rare"])) == chosen
 
 
-def test_below_the_threshold_maintain_builds_nothing(open_memory):
+def test_below_the_threshold_maintain_builds_nothing(open_memory) -> None:
     memory = open_memory(config=MemoryConfig(flat_to_hnsw=11))
     memory.remember_many({"text": f"v {n}", "vector": VECTORS[n]} for n in range(10))
     assert memory.maintain().vectors_in_graph == 0
@@ -229,7 +229,7 @@ def test_below_the_threshold_maintain_builds_nothing(open_memory):
     assert memory.maintain().vectors_in_graph == 11
 
 
-def test_a_checkpoint_holds_the_graph(built, open_memory, tmp_path):
+def test_a_checkpoint_holds_the_graph(built, open_memory, tmp_path) -> None:
     before = [nearest(built, query) for query in QUERIES[:10]]
     built.close()
     opened = open_memory(tmp_path / "m", config=MemoryConfig(flat_to_hnsw=COUNT))
@@ -243,7 +243,7 @@ def test_a_checkpoint_holds_the_graph(built, open_memory, tmp_path):
     assert opened.verify().ok
 
 
-def test_a_graph_built_after_the_last_write_is_saved_on_closing(open_memory, tmp_path):
+def test_a_graph_built_after_the_last_write_is_saved_on_closing(open_memory, tmp_path) -> None:
     config = MemoryConfig(flat_to_hnsw=10)
     memory = open_memory(tmp_path / "m", config=config)
     memory.remember_many({"text": f"v {n}", "vector": VECTORS[n]} for n in range(10))
@@ -253,7 +253,9 @@ def test_a_graph_built_after_the_last_write_is_saved_on_closing(open_memory, tmp
     assert open_memory(tmp_path / "m", config=config).stats().vectors_in_graph == 10
 
 
-def test_another_handle_keeps_its_graph_when_facts_are_revised(built, open_memory, tmp_path):
+def test_another_handle_keeps_its_graph_when_facts_are_revised(
+    built, open_memory, tmp_path
+) -> None:
     other = open_memory(tmp_path / "m", config=MemoryConfig(flat_to_hnsw=COUNT))
     other.maintain()
     for fact in range(20):
@@ -265,7 +267,7 @@ def test_another_handle_keeps_its_graph_when_facts_are_revised(built, open_memor
 
 def test_vectors_removed_elsewhere_while_the_graph_is_made_are_left_out(
     open_memory, tmp_path, monkeypatch
-):
+) -> None:
     config = MemoryConfig(flat_to_hnsw=10)
     memory, other = (open_memory(tmp_path / "m", config=config) for _ in range(2))
     memory.remember_many({"text": f"v {n}", "vector": VECTORS[n]} for n in range(12))

@@ -37,7 +37,7 @@ class Kind:
     extend: Callable[[Any], object]
 
 
-def fill_facts(table, rng):
+def fill_facts(table, rng) -> None:
     for fact in rng.permutation(60)[:50].tolist():
         put(
             table,
@@ -67,13 +67,13 @@ def read_facts(table):
     )
 
 
-def extend_facts(table):
+def extend_facts(table) -> None:
     put(table, len(table), recorded_at=4)
     put(table, 0, recorded_at=4)
     table.remove(table.ids()[:2])
 
 
-def fill_dictionary(dictionary, rng):
+def fill_dictionary(dictionary, rng) -> None:
     for number in rng.permutation(200).tolist():
         dictionary.intern("é" * (number % 5) + str(number))
 
@@ -83,7 +83,7 @@ def read_dictionary(dictionary):
     return names, [dictionary.find(name) for name in [*names, "absent"]]
 
 
-def fill_lists(lists, rng):
+def fill_lists(lists, rng) -> None:
     for _ in range(200):
         lists.add(int(rng.integers(0, 9)), int(rng.integers(0, 50)))
 
@@ -94,14 +94,14 @@ def read_lists(lists):
     return [(lists.list(key), lists.last(key, 3, 25), lists.count(key, table, ALL)) for key in keys]
 
 
-def extend_lists(lists):
+def extend_lists(lists) -> None:
     for key, fact in [(0, 0), (0, 25), (2, 10**6), (0, NO_ID - 1)]:
         lists.add(key, fact)
         lists.remove(key, fact)
     lists.remove_facts(facts(range(20)))
 
 
-def fill_lexical(index, rng):
+def fill_lexical(index, rng) -> None:
     for document in range(40):
         words = [f"w{number}" for number in rng.integers(0, 30, size=int(rng.integers(0, 12)))]
         index.add_tokens(document * 2, words + ["long"] * (300 if document == 7 else 0))
@@ -124,7 +124,7 @@ def read_lexical(index):
     )
 
 
-def extend_lexical(index):
+def extend_lexical(index) -> None:
     for document in range(200, 203):
         index.add_tokens(document, ["w1", "new"])
     index.overlap(["w1", "other"], [0, 2, 200])
@@ -132,7 +132,7 @@ def extend_lexical(index):
     index.add_text(300, "w1 w2")
 
 
-def fill_graph(graph, rng):
+def fill_graph(graph, rng) -> None:
     for relation in range(3):
         graph.put_relation(relation, 10 - relation)
     for number in rng.permutation(60)[:50].tolist():
@@ -173,12 +173,12 @@ def read_graph(graph):
     )
 
 
-def extend_graph(graph):
+def extend_graph(graph) -> None:
     for number in range(len(graph) + 2):
         graph.put(number, 1, 0, number % 4, NO_ID, 0, 0, OPEN, OPEN)
 
 
-def fill_vectors(pool, rng):
+def fill_vectors(pool, rng) -> None:
     for fact in rng.permutation(60)[:50].tolist():
         pool.put(fact, rng.standard_normal(DIM).astype(np.float32))
     pool.remove([1, 2, 3], 10)
@@ -196,7 +196,7 @@ def read_vectors(pool):
     )
 
 
-def extend_vectors(pool):
+def extend_vectors(pool) -> None:
     for fact in (0, 5, 61):
         pool.put(fact, np.ones(DIM, dtype=np.float32))
     pool.remove([0, 7, 61], 30)
@@ -227,7 +227,7 @@ def filled(kind, seed=3):
 
 @every_kind
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_loaded_is_what_was_saved(kind, seed):
+def test_what_is_loaded_is_what_was_saved(kind, seed) -> None:
     saved = filled(kind, seed)
     loaded = kind.make()
     loaded.load(memoryview(saved.save()))
@@ -239,14 +239,14 @@ def test_what_is_loaded_is_what_was_saved(kind, seed):
 
 
 @every_kind
-def test_an_empty_structure_is_saved_and_loaded(kind):
+def test_an_empty_structure_is_saved_and_loaded(kind) -> None:
     loaded = filled(kind)
     loaded.load(kind.make().save())
     assert kind.read(loaded) == kind.read(kind.make())
 
 
 @every_kind
-def test_a_failed_load_leaves_the_structure_as_it_was(kind):
+def test_a_failed_load_leaves_the_structure_as_it_was(kind) -> None:
     structure = filled(kind)
     before = kind.read(structure)
     data = filled(kind, seed=4).save()
@@ -257,14 +257,14 @@ def test_a_failed_load_leaves_the_structure_as_it_was(kind):
 
 
 @every_kind
-def test_every_cut_is_noticed(kind):
+def test_every_cut_is_noticed(kind) -> None:
     data = filled(kind).save()
     for size in range(0, len(data), max(1, len(data) // 200)):
         with pytest.raises(RuntimeError):
             kind.make().load(data[:size])
 
 
-def test_vectors_of_another_dimension_are_refused():
+def test_vectors_of_another_dimension_are_refused() -> None:
     data = filled(KINDS[-1]).save()
     with pytest.raises(RuntimeError, match="dimension"):
         VectorPool(DIM + 1).load(data)
@@ -300,7 +300,7 @@ def replaced(data, where, change, size):
 @every_kind
 @settings(deadline=None, max_examples=150)
 @given(st.lists(damages(), min_size=1, max_size=3))
-def test_a_damaged_archive_is_refused_or_usable(kind, damage):
+def test_a_damaged_archive_is_refused_or_usable(kind, damage) -> None:
     data = filled(kind).save()
     for spoil in damage:
         data = spoil(data) if data else data

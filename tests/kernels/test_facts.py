@@ -50,13 +50,13 @@ ADMISSION = [
     [row[1:] for row in ADMISSION],
     ids=[row[0] for row in ADMISSION],
 )
-def test_admission(columns, clocks, admitted):
+def test_admission(columns, clocks, admitted) -> None:
     table = FactTable()
     put(table, 0, **columns)
     assert table.admits(scope(**clocks), 0) is admitted
 
 
-def test_a_scope_admits_whole_namespaces():
+def test_a_scope_admits_whole_namespaces() -> None:
     table = FactTable()
     for namespace in range(3):
         put(table, namespace, namespace=namespace)
@@ -66,7 +66,7 @@ def test_a_scope_admits_whole_namespaces():
     assert table.admitted(view, [0, 1, 2]) == [1]
 
 
-def test_a_scope_admits_only_the_facts_of_a_set():
+def test_a_scope_admits_only_the_facts_of_a_set() -> None:
     table = facts(range(70))
     allowed = IdSet(70)
     for fact in (3, 64, 69):
@@ -76,7 +76,7 @@ def test_a_scope_admits_only_the_facts_of_a_set():
     assert table.admitted(view, list(range(70))) == [3, 64, 69]
 
 
-def test_unknown_ids_are_not_admitted():
+def test_unknown_ids_are_not_admitted() -> None:
     table = facts([2])
     assert table.admitted(ALL, [0, 1, 2, 3, 10**9, NO_ID]) == [2]
     assert not FactTable().admits(ALL, 0)
@@ -127,7 +127,9 @@ def expected_admission(row, view, mask, allowed):
     st.none() | st.lists(st.integers(0, 1), min_size=1, max_size=3).map(bytes),
     st.booleans(),
 )
-def test_every_reading_of_a_table_agrees_with_the_rules_of_admission(stored, view, mask, by_set):
+def test_every_reading_of_a_table_agrees_with_the_rules_of_admission(
+    stored, view, mask, by_set
+) -> None:
     table, allowed = FactTable(), IdSet(len(stored))
     for fact, (row, chosen) in enumerate(stored):
         put(table, fact, **row)
@@ -154,7 +156,7 @@ def ids_of(ranked: Ranked) -> list[int]:
     return [fact for fact, _ in ranked.items()]
 
 
-def test_a_page_goes_on_after_an_id():
+def test_a_page_goes_on_after_an_id() -> None:
     table = facts(range(0, 20, 2))
     assert table.page(ALL, -1, 3) == [0, 2, 4]
     assert table.page(ALL, 4, 3) == [6, 8, 10]
@@ -164,7 +166,7 @@ def test_a_page_goes_on_after_an_id():
     assert table.page(ALL, -1, 0) == []
 
 
-def test_newest_is_half_open_and_breaks_ties_by_the_higher_id():
+def test_newest_is_half_open_and_breaks_ties_by_the_higher_id() -> None:
     table = FactTable()
     for fact, recorded_at in enumerate([10, 30, 20, 20, 40, 10]):
         put(table, fact, recorded_at=recorded_at)
@@ -175,7 +177,7 @@ def test_newest_is_half_open_and_breaks_ties_by_the_higher_id():
     assert ids_of(table.newest(ALL, 10, 40, 0)) == []
 
 
-def test_put_again_changes_columns_in_place():
+def test_put_again_changes_columns_in_place() -> None:
     table = FactTable()
     put(table, 4, entity=7, recorded_at=1, size=12)
     put(table, 4, entity=8, recorded_at=1, valid_to=3, closed_at=3, size=12)
@@ -184,7 +186,7 @@ def test_put_again_changes_columns_in_place():
     assert ids_of(table.newest(scope(closed=True, valid_at=9), 0, 9, 9)) == [4]
 
 
-def test_removed_facts_are_gone_and_their_ids_may_return():
+def test_removed_facts_are_gone_and_their_ids_may_return() -> None:
     table = facts(range(4))
     put(table, 1, forgotten=True)
     assert table.forgotten() == 1
@@ -197,12 +199,12 @@ def test_removed_facts_are_gone_and_their_ids_may_return():
 
 
 @pytest.mark.parametrize("read", [FactTable.row, FactTable.entity, FactTable.recorded])
-def test_columns_of_an_id_beyond_the_table_are_refused(read):
+def test_columns_of_an_id_beyond_the_table_are_refused(read) -> None:
     with pytest.raises(IndexError):
         read(facts([0]), 1000)
 
 
-def test_ranked_merges_by_score_then_id():
+def test_ranked_merges_by_score_then_id() -> None:
     first, second = Ranked.of([5, 1, 9], [3.0, 2.0, 1.0]), Ranked.of([4, 2], [2.0, 2.0])
     assert first.merge(second, 9).items() == [(5, 3.0), (1, 2.0), (2, 2.0), (4, 2.0), (9, 1.0)]
     assert first.merge(second, 2).items() == [(5, 3.0), (1, 2.0)]
@@ -210,7 +212,7 @@ def test_ranked_merges_by_score_then_id():
     assert len(Ranked().merge(Ranked(), 3)) == 0
 
 
-def test_ranked_needs_one_score_an_id():
+def test_ranked_needs_one_score_an_id() -> None:
     with pytest.raises(ValueError, match="one score"):
         Ranked.of([1, 2], [0.5])
 
@@ -220,7 +222,7 @@ def test_ranked_needs_one_score_an_id():
     st.lists(st.tuples(st.integers(0, 300), st.sampled_from([0.5, 1.0, 2.0])), max_size=300),
     st.integers(0, 90),
 )
-def test_merging_keeps_the_best(pairs, limit):
+def test_merging_keeps_the_best(pairs, limit) -> None:
     ids, scores = [fact for fact, _ in pairs], [score for _, score in pairs]
     best = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:limit]
     assert Ranked.of(ids, scores).merge(Ranked(), limit).items() == best
@@ -240,7 +242,7 @@ members = st.sets(st.integers(0, 129), max_size=20)
 
 
 @given(members, members)
-def test_set_operations_are_those_of_sets(first, second):
+def test_set_operations_are_those_of_sets(first, second) -> None:
     for operation, expected in [
         (IdSet.intersect, first & second),
         (IdSet.unite, first | second),
@@ -253,7 +255,7 @@ def test_set_operations_are_those_of_sets(first, second):
 
 
 @given(st.integers(0, 130), st.data())
-def test_a_complement_holds_the_other_ids_below_the_size(size, data):
+def test_a_complement_holds_the_other_ids_below_the_size(size, data) -> None:
     inside = data.draw(st.sets(st.integers(0, size - 1))) if size else set()
     changed = id_set(inside, size)
     changed.complement()
@@ -263,7 +265,7 @@ def test_a_complement_holds_the_other_ids_below_the_size(size, data):
     assert changed.ids() == sorted(inside)
 
 
-def test_sets_of_different_sizes_combine():
+def test_sets_of_different_sizes_combine() -> None:
     small, large = id_set([1, 5], 10), id_set([5, 500], 1000)
     small.unite(large)
     assert small.ids() == [1, 5, 500]
@@ -274,20 +276,20 @@ def test_sets_of_different_sizes_combine():
     assert tiny.ids() == [1]
 
 
-def test_an_id_beyond_the_size_is_not_in_the_set():
+def test_an_id_beyond_the_size_is_not_in_the_set() -> None:
     empty = IdSet(0)
     empty.add(5)
     assert (empty.ids(), empty.has(5), empty.has(NO_ID)) == ([], False, False)
 
 
-def test_a_set_is_made_from_a_mask():
+def test_a_set_is_made_from_a_mask() -> None:
     mask = np.zeros(200, dtype=bool)
     mask[[0, 63, 64, 199]] = True
     assert IdSet.from_mask(mask).ids() == [0, 63, 64, 199]
     assert IdSet.from_mask(np.zeros(0, dtype=bool)).count() == 0
 
 
-def test_a_scope_keeps_the_set_it_was_given_alive():
+def test_a_scope_keeps_the_set_it_was_given_alive() -> None:
     table = facts(range(3))
     view = scope()
     view.restrict_facts(id_set([2], 3))

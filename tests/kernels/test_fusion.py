@@ -43,7 +43,7 @@ weights = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=4, max_size=4
 
 @settings(deadline=None)
 @given(rankings, weights, st.sampled_from([1, 60]), st.sampled_from([0.0, 0.25]), st.data())
-def test_scores_sources_and_order_are_the_formula(lists, parts, k, boost, data):
+def test_scores_sources_and_order_are_the_formula(lists, parts, k, boost, data) -> None:
     recorded = data.draw(st.lists(st.integers(0, 900 * DAY), min_size=31, max_size=31))
     now = 500 * DAY  # some facts are recorded in the future of it
     table = table_of(recorded)
@@ -57,35 +57,35 @@ def test_scores_sources_and_order_are_the_formula(lists, parts, k, boost, data):
     assert (len(found), found.rows(2)) == (len(scores), rows[:2])
 
 
-def test_the_best_score_of_one_source():
+def test_the_best_score_of_one_source() -> None:
     table = table_of([0])
     found = fuse([ranked([0])], [1.0], 60, 0.25, HALF_LIFE, 0, table)
     assert found.rows(1) == [(0, pytest.approx(1.25 / 61, rel=1e-6), 1, 0)]
 
 
-def test_the_boost_halves_with_each_half_life_and_the_future_counts_as_now():
+def test_the_boost_halves_with_each_half_life_and_the_future_counts_as_now() -> None:
     table = table_of([0, 180 * DAY, 999 * DAY])
     for ids, boost in [([1], 1.25), ([0], 1.125), ([2], 1.25)]:
         found = fuse([ranked(ids)], [1.0], 60, 0.25, HALF_LIFE, 180 * DAY, table)
         assert found.rows(1)[0][1] == pytest.approx(boost / 61, rel=1e-6)
 
 
-def test_equal_scores_are_ordered_by_id():
+def test_equal_scores_are_ordered_by_id() -> None:
     table = table_of([0] * 5)
     found = fuse([ranked([4]), ranked([1]), ranked([3])], [1.0] * 3, 60, 0.0, HALF_LIFE, 0, table)
     assert [row[0] for row in found.rows(9)] == [1, 3, 4]
 
 
-def test_a_weight_of_zero_keeps_its_facts_without_score():
+def test_a_weight_of_zero_keeps_its_facts_without_score() -> None:
     found = fuse([ranked([0]), ranked([1])], [0.0, 1.0], 60, 0.0, HALF_LIFE, 0, table_of([0, 0]))
     assert found.rows(9) == [(1, pytest.approx(1 / 61), 2, 10), (0, 0.0, 1, 0)]
 
 
-def test_nothing_ranked_gives_nothing():
+def test_nothing_ranked_gives_nothing() -> None:
     assert len(fuse([Ranked(), Ranked()], [1.0, 1.0], 60, 0.25, HALF_LIFE, 0, FactTable())) == 0
 
 
-def test_a_list_needs_a_weight_and_a_fact_its_row():
+def test_a_list_needs_a_weight_and_a_fact_its_row() -> None:
     with pytest.raises(ValueError, match="weight"):
         fuse([ranked([0])], [], 60, 0.25, HALF_LIFE, 0, table_of([0]))
     with pytest.raises(IndexError):

@@ -127,7 +127,7 @@ def edge_lists(draw):
 )
 def test_a_walk_is_breadth_first_within_its_caps(
     edges, ranks, anchors, depth, clocks, history, max_edges, max_nodes, random
-):
+) -> None:
     graph = Graph()
     for relation, rank in enumerate(ranks):
         graph.put_relation(relation, rank)
@@ -142,19 +142,19 @@ def test_a_walk_is_breadth_first_within_its_caps(
     assert found == expected_walk(edges, ranks, anchors, depth, clocks, history=history, **caps)
 
 
-def test_open_edges_go_by_relation_then_far_node_outgoing_first():
+def test_open_edges_go_by_relation_then_far_node_outgoing_first() -> None:
     edges = [edge(0, 0, 9), edge(0, 1, 8), edge(0, 1, 2), edge(5, 1, 0), edge(0, 0, 3)]
     graph = graph_of(edges, ranks=(7, 1, 0))
     assert walk(graph, [0], 1)[0] == [2, 1, 4, 0, 3]
 
 
-def test_an_edge_that_will_end_is_open_until_then():
+def test_an_edge_that_will_end_is_open_until_then() -> None:
     graph = graph_of([edge(0, 0, 1, valid_to=5, closed_at=2), edge(0, 0, 1, valid_from=5)])
     assert walk(graph, [0], 1, view=scope(valid_at=4))[0] == [0]
     assert walk(graph, [0], 1, view=scope(valid_at=5))[0] == [1]
 
 
-def test_versions_go_latest_start_first_and_end_exclusively():
+def test_versions_go_latest_start_first_and_end_exclusively() -> None:
     edges = [
         edge(0, 0, 1, valid_from=1, valid_to=5, closed_at=5),
         edge(0, 0, 2, valid_from=3),
@@ -169,12 +169,12 @@ def test_versions_go_latest_start_first_and_end_exclusively():
     assert walk(graph, [0], 1, view=late, history=True)[0] == [2, 1, 0]
 
 
-def test_superseded_edges_stay_out_where_superseded_facts_are_admitted():
+def test_superseded_edges_stay_out_where_superseded_facts_are_admitted() -> None:
     graph = graph_of([edge(0, 0, 1, valid_to=5, closed_at=5)])
     assert walk(graph, [0], 1, view=scope(valid_at=9, closed=True), history=True)[0] == []
 
 
-def test_weights_halve_with_every_hop_and_an_anchor_is_its_own():
+def test_weights_halve_with_every_hop_and_an_anchor_is_its_own() -> None:
     chain = graph_of([edge(0, 0, 1), edge(1, 0, 2), edge(2, 0, 3)])
     assert walk(chain, [0], 2) == ([0, 1], [(0, 1.0), (1, 0.5), (2, 0.25)])
     assert walk(chain, [0], 0) == ([], [(0, 1.0)])
@@ -183,12 +183,12 @@ def test_weights_halve_with_every_hop_and_an_anchor_is_its_own():
     assert walk(Graph(), [4], 3) == ([], [(4, 1.0)])
 
 
-def test_a_loop_is_met_once():
+def test_a_loop_is_met_once() -> None:
     graph = graph_of([edge(0, 0, 0), edge(0, 0, 1)])
     assert walk(graph, [0], 3) == ([0, 1], [(0, 1.0), (1, 0.5)])
 
 
-def test_each_cap_alone_does_not_stop_the_walk():
+def test_each_cap_alone_does_not_stop_the_walk() -> None:
     star = graph_of([edge(0, 0, node) for node in range(1, 6)])
     assert walk(star, [0], 1, max_edges=2)[0] == [0, 1]
     assert [node for node, _ in walk(star, [0], 1, max_edges=2)[1]] == [0, 1, 2, 3, 4, 5]
@@ -196,7 +196,7 @@ def test_each_cap_alone_does_not_stop_the_walk():
     assert [node for node, _ in walk(star, [0], 1, max_nodes=2)[1]] == [0, 1]
 
 
-def test_rows_and_counts_follow_the_edges():
+def test_rows_and_counts_follow_the_edges() -> None:
     graph = graph_of([edge(0, 1, 2, provenance=7, recorded_at=3, valid_from=2)])
     assert graph.row(0) == [0, 1, 2, 7, 3, 2, OPEN, OPEN]
     assert (graph.open(), len(graph), graph.row(5)) == (1, 1, [])
@@ -251,7 +251,7 @@ def expected_candidates(found, facts_of, edges, stored, caps):
 )
 def test_candidates_are_taken_in_order_of_the_walk_within_their_caps(
     triples, facts_by_node, stored, anchors, caps
-):
+) -> None:
     edges = [edge(src, 0, dst, provenance=fact) for src, dst, fact in triples]
     graph = graph_of(edges)
     lists = IdLists()
@@ -268,7 +268,7 @@ def test_candidates_are_taken_in_order_of_the_walk_within_their_caps(
     assert ranked.items() == expected
 
 
-def test_a_fact_that_only_an_edge_names_weighs_one_decay_however_far_the_edge():
+def test_a_fact_that_only_an_edge_names_weighs_one_decay_however_far_the_edge() -> None:
     edges = [edge(0, 0, 1, provenance=5), edge(1, 0, 2, provenance=6)]
     graph = graph_of(edges)
     lists = IdLists()

@@ -50,7 +50,7 @@ def bm25(corpus, query, k1, b):
 FRUIT = ["apple banana", "apple apple banana cherry", "banana cherry date elder fig", "apple"]
 
 
-def test_worked_scores():
+def test_worked_scores() -> None:
     corpus = [text.split() for text in FRUIT]
     index, table = index_of(corpus), facts(range(4))
     found = search(index, ["apple"], table)
@@ -70,7 +70,7 @@ parameters = st.tuples(
 
 @settings(deadline=None)
 @given(corpora, queries, parameters)
-def test_scores_are_the_formula(corpus, query, knobs):
+def test_scores_are_the_formula(corpus, query, knobs) -> None:
     found = search(index_of(corpus), query, facts(range(len(corpus))), k1=knobs[0], b=knobs[1])
     assert dict(found) == pytest.approx(bm25(corpus, query, *knobs), rel=PRECISION)
     assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
@@ -83,7 +83,7 @@ def test_scores_are_the_formula(corpus, query, knobs):
     st.integers(1, 90),
     st.data(),
 )
-def test_a_limit_under_admission_keeps_the_best_admitted(corpus, query, limit, data):
+def test_a_limit_under_admission_keeps_the_best_admitted(corpus, query, limit, data) -> None:
     size = len(corpus)
     index, table = index_of(corpus), facts(range(size))
     chosen = data.draw(st.sets(st.integers(0, size - 1)))
@@ -97,38 +97,38 @@ def test_a_limit_under_admission_keeps_the_best_admitted(corpus, query, limit, d
     assert search(index, query, table, limit=limit, view=view) == expected
 
 
-def test_a_limit_of_none_finds_nothing():
+def test_a_limit_of_none_finds_nothing() -> None:
     corpus = [["a"]] * 200
     assert search(index_of(corpus), ["a"], facts(range(200)), limit=0) == []
 
 
-def test_equal_scores_are_ordered_by_id_at_the_cut():
+def test_equal_scores_are_ordered_by_id_at_the_cut() -> None:
     corpus = [["a", "b"]] * 500
     found = search(index_of(corpus), ["a"], facts(range(500)), limit=128)
     assert [document for document, _ in found] == list(range(128))
 
 
-def test_documents_the_table_does_not_hold_are_counted_but_not_found():
+def test_documents_the_table_does_not_hold_are_counted_but_not_found() -> None:
     corpus = [text.split() for text in FRUIT]
     found = search(index_of(corpus), ["apple"], facts([1]))
     assert dict(found) == pytest.approx({1: 0.448391}, abs=1e-6)
 
 
-def test_a_word_given_twice_counts_twice():
+def test_a_word_given_twice_counts_twice() -> None:
     corpus = [text.split() for text in FRUIT]
     index, table = index_of(corpus), facts(range(4))
     once, twice = dict(search(index, ["fig"], table)), dict(search(index, ["fig", "fig"], table))
     assert twice[2] == pytest.approx(2 * once[2], rel=PRECISION)
 
 
-def test_term_frequency_saturates_at_255_and_so_does_its_part_of_the_length():
+def test_term_frequency_saturates_at_255_and_so_does_its_part_of_the_length() -> None:
     corpus = [["a"] * 300, ["a"] * 255, ["a", "b"], ["c"]]
     found = dict(search(index_of(corpus), ["a"], facts(range(4))))
     assert found[0] == found[1]
     assert found == pytest.approx(bm25(corpus, ["a"], K1, B), rel=PRECISION)
 
 
-def test_very_long_documents_are_scored_by_a_saturated_length():
+def test_very_long_documents_are_scored_by_a_saturated_length() -> None:
     long = [f"w{number}" for number in range(280) for _ in range(255)]  # 71,400 tokens
     corpus = [long, ["w0", "b"], [f"w{number}" for number in range(300)], ["b"] * 254 + ["c"]]
     index, table = index_of(corpus), facts(range(4))
@@ -137,25 +137,25 @@ def test_very_long_documents_are_scored_by_a_saturated_length():
         assert found == pytest.approx(bm25(corpus, query, K1, B), rel=PRECISION)
 
 
-def test_documents_without_words_count():
+def test_documents_without_words_count() -> None:
     corpus = [["a"], [], ["a", "b"], []]
     found = dict(search(index_of(corpus), ["a"], facts(range(4))))
     assert found == pytest.approx(bm25(corpus, ["a"], K1, B), rel=PRECISION)
 
 
-def test_an_empty_index_and_a_query_without_known_words_find_nothing():
+def test_an_empty_index_and_a_query_without_known_words_find_nothing() -> None:
     assert search(Lexical(), ["a"], facts([])) == []
     assert search(index_of([[], []]), ["a"], facts(range(2))) == []
     assert search(index_of([["a"]]), [], facts([0])) == []
 
 
-def test_lookup_keeps_order_and_repeats_and_drops_unknown_words():
+def test_lookup_keeps_order_and_repeats_and_drops_unknown_words() -> None:
     index = index_of([["a", "b"], ["b"]])
     terms, frequencies = index.lookup(["b", "x", "a", "b"])
     assert (len(terms), terms[0], frequencies) == (3, terms[2], [2, 1, 2])
 
 
-def test_a_search_for_an_unknown_term_fails_and_leaves_nothing_behind():
+def test_a_search_for_an_unknown_term_fails_and_leaves_nothing_behind() -> None:
     index, table = index_of([["a", "b"], ["b"]]), facts(range(2))
     expected = search(index, ["b"], table)
     terms, _ = index.lookup(["a"])
@@ -199,7 +199,7 @@ wordy = st.lists(st.lists(words, max_size=12), min_size=1, max_size=12).filter(a
 
 @settings(deadline=None)
 @given(wordy, queries)
-def test_scores_are_those_of_rank_bm25_okapi_and_plus_but_for_idf(corpus, query):
+def test_scores_are_those_of_rank_bm25_okapi_and_plus_but_for_idf(corpus, query) -> None:
     found = dict(search(index_of(corpus), query, facts(range(len(corpus)))))
     for model in (BM25Okapi(corpus, k1=K1, b=B), BM25Plus(corpus, k1=K1, b=B, delta=0)):
         scores = with_our_idf(model, corpus).get_scores(query)
@@ -208,7 +208,7 @@ def test_scores_are_those_of_rank_bm25_okapi_and_plus_but_for_idf(corpus, query)
 
 @settings(deadline=None)
 @given(wordy, st.sampled_from("abcdefgh"))
-def test_a_single_word_is_ranked_as_rank_bm25_okapi_ranks_it(corpus, word):
+def test_a_single_word_is_ranked_as_rank_bm25_okapi_ranks_it(corpus, word) -> None:
     model = BM25Okapi(corpus, k1=K1, b=B)
     if model.idf.get(word, 0) <= 0:  # floored, or negative
         return
@@ -220,7 +220,7 @@ def test_a_single_word_is_ranked_as_rank_bm25_okapi_ranks_it(corpus, word):
 
 @settings(deadline=None)
 @given(st.lists(st.sets(words), min_size=1, max_size=12).filter(any), queries)
-def test_scores_are_those_of_rank_bm25_l_where_no_word_repeats(documents, query):
+def test_scores_are_those_of_rank_bm25_l_where_no_word_repeats(documents, query) -> None:
     corpus = [sorted(document) for document in documents]
     found = dict(search(index_of(corpus), query, facts(range(len(corpus)))))
     model = with_our_idf(BM25L(corpus, k1=K1, b=B, delta=0), corpus)
@@ -233,7 +233,7 @@ def test_scores_are_those_of_rank_bm25_l_where_no_word_repeats(documents, query)
 
 @settings(deadline=None)
 @given(corpora, st.lists(st.sets(st.integers(0, 15), max_size=6), max_size=3), corpora, queries)
-def test_removed_documents_leave_every_statistic(corpus, removals, later, query):
+def test_removed_documents_leave_every_statistic(corpus, removals, later, query) -> None:
     index, kept = index_of(corpus), dict(enumerate(corpus))
     for removal in removals:
         index.remove(sorted(removal))
@@ -254,7 +254,7 @@ def test_removed_documents_leave_every_statistic(corpus, removals, later, query)
         assert index.has(document) is (document in kept)
 
 
-def test_a_removed_document_is_no_longer_the_first_of_its_word():
+def test_a_removed_document_is_no_longer_the_first_of_its_word() -> None:
     index = index_of([["a"], ["a", "b"]])
     assert index.first_document("a") == 0
     index.remove([0])
@@ -264,7 +264,7 @@ def test_a_removed_document_is_no_longer_the_first_of_its_word():
     assert index.first_document("never seen") is None
 
 
-def test_documents_are_added_in_ascending_order():
+def test_documents_are_added_in_ascending_order() -> None:
     index = Lexical()
     index.add_tokens(3, ["a"])
     for document in (3, 0):
@@ -275,7 +275,7 @@ def test_documents_are_added_in_ascending_order():
     assert (index.documents(), index.has(50), index.terms_of(50)) == (2, False, [])
 
 
-def test_ascii_text_is_tokenised_on_the_way_in_and_other_text_is_left_to_the_caller():
+def test_ascii_text_is_tokenised_on_the_way_in_and_other_text_is_left_to_the_caller() -> None:
     index = Lexical()
     assert index.add_text(0, "Node.js, don't PANIC")
     assert not index.add_text(1, "café")
@@ -284,7 +284,7 @@ def test_ascii_text_is_tokenised_on_the_way_in_and_other_text_is_left_to_the_cal
 
 @settings(deadline=None)
 @given(corpora, st.lists(st.sampled_from("abcdefghxyz"), max_size=6), st.data())
-def test_overlap_is_the_jaccard_of_the_sets_of_words(corpus, query, data):
+def test_overlap_is_the_jaccard_of_the_sets_of_words(corpus, query, data) -> None:
     index = index_of(corpus)
     chosen = data.draw(st.lists(st.integers(0, len(corpus) + 1), max_size=5))
     expected = []
@@ -296,7 +296,7 @@ def test_overlap_is_the_jaccard_of_the_sets_of_words(corpus, query, data):
     assert index.overlap(query, chosen) == expected
 
 
-def test_overlap_follows_additions_and_removals():
+def test_overlap_follows_additions_and_removals() -> None:
     index = index_of([["a", "b"], ["b"]])
     assert index.overlap(["b"], [0, 1]) == [0.5, 1.0]
     index.add_tokens(2, ["b", "c", "d"])
@@ -305,7 +305,7 @@ def test_overlap_follows_additions_and_removals():
     assert index.overlap(["b"], [0, 1, 2]) == [0.5, 0.0, pytest.approx(1 / 3)]
 
 
-def test_words_that_contain_a_part_are_found_while_some_document_has_them():
+def test_words_that_contain_a_part_are_found_while_some_document_has_them() -> None:
     index = index_of([["東京", "京都"], ["大阪"]])
     assert sorted(index.terms_containing("京")) == sorted(["東京", "京都"])
     assert index.terms_containing("名") == []

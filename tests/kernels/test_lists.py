@@ -10,7 +10,7 @@ from .tables import ALL, facts, scope
 
 @settings(deadline=None)
 @given(st.lists(texts()))
-def test_a_dictionary_numbers_distinct_strings_in_order(strings):
+def test_a_dictionary_numbers_distinct_strings_in_order(strings) -> None:
     dictionary = Dictionary()
     distinct = list(dict.fromkeys(strings))
     assert [dictionary.intern(text) for text in strings] == [distinct.index(t) for t in strings]
@@ -19,7 +19,7 @@ def test_a_dictionary_numbers_distinct_strings_in_order(strings):
     assert len(dictionary) == len(distinct)
 
 
-def test_a_dictionary_grows_past_its_first_table():
+def test_a_dictionary_grows_past_its_first_table() -> None:
     dictionary = Dictionary()
     strings = [f"{number:07}" * (number % 3) + str(number) for number in range(5_000)]
     assert [dictionary.intern(text) for text in strings] == list(range(5_000))
@@ -27,14 +27,14 @@ def test_a_dictionary_grows_past_its_first_table():
     assert dictionary.find("5000") is None
 
 
-def test_strings_that_differ_in_one_byte_anywhere_are_told_apart():
+def test_strings_that_differ_in_one_byte_anywhere_are_told_apart() -> None:
     dictionary = Dictionary()
     base = "x" * 40
     strings = [base, *(base[:at] + "y" + base[at + 1 :] for at in range(40)), base[:-1], ""]
     assert [dictionary.intern(text) for text in strings] == list(range(len(strings)))
 
 
-def test_an_unknown_string_has_no_number_and_an_unknown_number_no_name():
+def test_an_unknown_string_has_no_number_and_an_unknown_number_no_name() -> None:
     dictionary = Dictionary()
     assert dictionary.find("") is None
     with pytest.raises(IndexError):
@@ -51,7 +51,7 @@ changes = st.lists(
 
 
 @given(changes)
-def test_lists_are_sorted_sets(steps):
+def test_lists_are_sorted_sets(steps) -> None:
     lists, model = IdLists(), {}
     for add, key, fact in steps:
         if add:
@@ -69,7 +69,7 @@ def test_lists_are_sorted_sets(steps):
     assert len(lists) == max(model, default=-1) + 1
 
 
-def test_counting_and_collecting_a_list():
+def test_counting_and_collecting_a_list() -> None:
     lists = IdLists()
     for fact in (1, 3, 64, 90):
         lists.add(2, fact)
@@ -83,7 +83,7 @@ def test_counting_and_collecting_a_list():
     assert into.ids() == [1, 3, 64]  # 90 is beyond the set
 
 
-def test_facts_that_are_no_longer_stored_leave_every_list():
+def test_facts_that_are_no_longer_stored_leave_every_list() -> None:
     lists = IdLists()
     for key, fact in [(0, 1), (0, 2), (1, 2), (3, 5)]:
         lists.add(key, fact)

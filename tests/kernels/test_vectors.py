@@ -45,7 +45,7 @@ def gaussian(count, dim, seed=7):
     return np.random.default_rng(seed).standard_normal((count, dim), dtype=np.float32)
 
 
-def test_the_kernel_names_the_instructions_it_uses():
+def test_the_kernel_names_the_instructions_it_uses() -> None:
     assert INSTRUCTIONS in {"avx512", "avx2", "baseline"}
 
 
@@ -57,7 +57,7 @@ def test_the_kernel_names_the_instructions_it_uses():
         ((-2, 2, -2, 2), 0.5 / 127, (-127, 127, -127, 127)),
     ],
 )
-def test_worked_quantisation(vector, scale, components):
+def test_worked_quantisation(vector, scale, components) -> None:
     assert quantised(vector)[0] == pytest.approx(scale, rel=1e-7)
     assert quantised(vector)[1].tolist() == list(components)
     # A query along one axis is (127, 0, ...) with scale 1/127, so it reads a component back.
@@ -78,14 +78,14 @@ components = st.floats(-1e3, 1e3, width=32)
         lambda dim: arrays.arrays(np.float32, (3, dim), elements=components)
     )
 )
-def test_similarity_is_exactly_the_quantised_product(vectors):
+def test_similarity_is_exactly_the_quantised_product(vectors) -> None:
     assume((np.square(vectors).sum(axis=1) > 1e-30).all())
     found = pool_of(vectors[:2]).search(vectors[2], 0, 9, NO_FLOOR, facts(range(2)), ALL)
     assert found.items() == ranking(vectors, vectors[2], range(2))
 
 
 @pytest.mark.parametrize("dim", [1, 3, 31, 32, 63, 64, 65, 384, 1000, 4096])
-def test_every_width_of_vector_is_summed_completely(dim):
+def test_every_width_of_vector_is_summed_completely(dim) -> None:
     vectors = gaussian(5, dim)
     vectors[1] = np.where(vectors[1] < 0, -1, 1)  # ±127 everywhere: the largest sums there are
     found = pool_of(vectors).search(vectors[1], 0, 9, NO_FLOOR, facts(range(5)), ALL)
@@ -97,7 +97,9 @@ def test_every_width_of_vector_is_summed_completely(dim):
 @given(
     st.integers(0, 2**32 - 1), st.integers(0, 140), st.integers(0, 5), st.sets(st.integers(0, 199))
 )
-def test_search_is_exact_under_admission_a_floor_and_a_first_slot(seed, limit, first, chosen):
+def test_search_is_exact_under_admission_a_floor_and_a_first_slot(
+    seed, limit, first, chosen
+) -> None:
     vectors = gaussian(200, 8, seed)
     pool, table, allowed = pool_of(vectors), facts(range(200)), IdSet(200)
     for fact in chosen:
@@ -114,14 +116,14 @@ def test_search_is_exact_under_admission_a_floor_and_a_first_slot(seed, limit, f
     assert pool.rescore(query, listed, limit, NO_FLOOR, table, view).items() == rescored
 
 
-def test_no_floor_lists_the_opposite_vector_too():
+def test_no_floor_lists_the_opposite_vector_too() -> None:
     vectors = np.array([[1, 0], [-1, 0]], dtype=np.float32)
     found = pool_of(vectors).search(vectors[0], 0, 9, NO_FLOOR, facts(range(2)), ALL)
     assert [fact for fact, _ in found.items()] == [0, 1]
     assert found.items()[1][1] == pytest.approx(-1.0, abs=1e-6)
 
 
-def test_quantisation_costs_few_of_the_ten_nearest():
+def test_quantisation_costs_few_of_the_ten_nearest() -> None:
     vectors, queries = gaussian(3000, 64), gaussian(50, 64, seed=8)
     pool, table = pool_of(vectors), facts(range(3000))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -133,7 +135,7 @@ def test_quantisation_costs_few_of_the_ten_nearest():
     assert hits / (10 * len(queries)) >= 0.95
 
 
-def test_a_vector_is_replaced_in_its_place():
+def test_a_vector_is_replaced_in_its_place() -> None:
     vectors = gaussian(6, 5)
     pool = pool_of(vectors[:4])
     pool.put(2, vectors[5])
@@ -144,7 +146,7 @@ def test_a_vector_is_replaced_in_its_place():
     assert found.items() == ranking(now, vectors[4], range(4))
 
 
-def test_a_pool_holds_a_vector_while_it_is_the_same():
+def test_a_pool_holds_a_vector_while_it_is_the_same() -> None:
     vectors = gaussian(2, 70)
     pool = pool_of(vectors)
     assert pool.holds(0, vectors[0])
@@ -155,7 +157,7 @@ def test_a_pool_holds_a_vector_while_it_is_the_same():
     assert not pool.holds(0, vectors[0])
 
 
-def test_removal_keeps_the_order_of_the_others_and_counts_those_of_a_prefix():
+def test_removal_keeps_the_order_of_the_others_and_counts_those_of_a_prefix() -> None:
     vectors = gaussian(9, 5)
     pool = pool_of(vectors[:8])
     assert pool.remove([1, 6, 1, 77], 4) == [1]
@@ -168,7 +170,7 @@ def test_removal_keeps_the_order_of_the_others_and_counts_those_of_a_prefix():
     assert pool.facts() == [0, 5, 7, 2]
 
 
-def test_an_empty_pool_finds_nothing():
+def test_an_empty_pool_finds_nothing() -> None:
     pool = VectorPool(3)
     query = np.ones(3, dtype=np.float32)
     assert pool.search(query, 0, 9, NO_FLOOR, facts([]), ALL).items() == []
@@ -176,7 +178,7 @@ def test_an_empty_pool_finds_nothing():
     assert pool.remove([0], 5) == []
 
 
-def test_a_vector_of_another_dimension_is_refused():
+def test_a_vector_of_another_dimension_is_refused() -> None:
     pool = pool_of(gaussian(1, 3))
     wrong = np.ones(4, dtype=np.float32)
     for call in (

@@ -26,7 +26,7 @@ def swapped(gap: float) -> tuple[dict, dict]:
     return left, right
 
 
-def test_equal_outcomes_agree():
+def test_equal_outcomes_agree() -> None:
     assert disagreement(RECALL, copy.deepcopy(RECALL)) is None
 
 
@@ -43,7 +43,7 @@ def test_equal_outcomes_agree():
         (lambda it: it.update(rendered=""), ".rendered"),
     ],
 )
-def test_any_difference_is_reported_where_it_is(change, place: str):
+def test_any_difference_is_reported_where_it_is(change, place: str) -> None:
     other = copy.deepcopy(RECALL)
     change(other)
     problem = disagreement(RECALL, other)
@@ -51,27 +51,27 @@ def test_any_difference_is_reported_where_it_is(change, place: str):
     assert problem.startswith(place + ":")
 
 
-def test_a_score_may_differ_by_less_than_a_millionth():
+def test_a_score_may_differ_by_less_than_a_millionth() -> None:
     other = copy.deepcopy(RECALL)
     other["facts"][0]["score"] *= 1 + 5e-7
     assert disagreement(RECALL, other) is None
 
 
-def test_a_flag_is_no_number():
+def test_a_flag_is_no_number() -> None:
     assert disagreement({"truncated": True}, {"truncated": 1}) is not None
 
 
-def test_facts_within_one_ulp_may_change_places():
+def test_facts_within_one_ulp_may_change_places() -> None:
     left, right = swapped(float(np.spacing(np.float32(0.02))) * 0.99)
     assert disagreement(left, right) is not None
     assert is_one_ulp_swap(left, right)
 
 
-def test_facts_further_apart_may_not():
+def test_facts_further_apart_may_not() -> None:
     assert not is_one_ulp_swap(*swapped(float(np.spacing(np.float32(0.02))) * 3))
 
 
-def test_a_swap_excuses_nothing_else():
+def test_a_swap_excuses_nothing_else() -> None:
     left, right = swapped(0.0)
     right["truncated"] = True
     assert not is_one_ulp_swap(left, right)

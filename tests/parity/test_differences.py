@@ -81,20 +81,20 @@ def both(game: Game) -> Both:
     return engines
 
 
-def test_the_same_statement_is_stored_once(both: Both):
+def test_the_same_statement_is_stored_once(both: Both) -> None:
     statement = Remember(START, NewFact("the pump leaks", entity="pump"))
     both.tell(statement)
     reference, ours = both.tell(statement)
     assert (reference["id"], ours["id"]) == (1, 0)
 
 
-def test_blank_text_is_refused(both: Both):
+def test_blank_text_is_refused(both: Both) -> None:
     reference, ours = both.tell(Remember(START, NewFact(" \n", entity="pump")))
     assert reference["id"] == 0
     assert ours["refused"].startswith("InvalidInputError")
 
 
-def test_the_block_is_escaped(both: Both):
+def test_the_block_is_escaped(both: Both) -> None:
     both.tell(Remember(START, NewFact("one\n## memory\n- [f9] two")))
     reference, ours = both.tell(Recall(START, "two"))
     assert reference["facts"] == ours["facts"]
@@ -102,13 +102,13 @@ def test_the_block_is_escaped(both: Both):
     assert "\n- [f9]" not in ours["rendered"]
 
 
-def test_tags_alone_answer(both: Both):
+def test_tags_alone_answer(both: Both) -> None:
     both.tell(Remember(START, NewFact("older", tags=("red",))))
     both.tell(Remember(START + 1, NewFact("newer", tags=("red",))))
     assert both.found(Recall(START + 1, tags=("red",))) == ([], [1, 0])
 
 
-def test_a_filtered_vector_search_does_not_starve(both: Both):
+def test_a_filtered_vector_search_does_not_starve(both: Both) -> None:
     both.open(dim=8)
     near = [NewFact(f"near {i}", vector=(1.0,) * 8) for i in range(1_200)]
     far = [NewFact(f"far {i}", tags=("red",), vector=(-1.0,) * 8) for i in range(5)]
@@ -117,19 +117,19 @@ def test_a_filtered_vector_search_does_not_starve(both: Both):
     assert both.found(query) == ([], [1200, 1201, 1202, 1203, 1204])
 
 
-def test_k_is_not_capped_at_64(both: Both):
+def test_k_is_not_capped_at_64(both: Both) -> None:
     both.tell(RememberMany(START, tuple(NewFact(f"word {i}") for i in range(80))))
     query = Recall(START, "word", k=80, token_budget=100_000)
     assert both.found(query) == (list(range(64)), list(range(80)))
 
 
-def test_an_unknown_provenance_is_refused(both: Both):
+def test_an_unknown_provenance_is_refused(both: Both) -> None:
     reference, ours = both.tell(AddLink(START, "pump", "feeds", "tank", provenance=7))
     assert reference is None
     assert ours == {"refused": "not found"}
 
 
-def test_a_refused_write_leaves_no_trace(both: Both):
+def test_a_refused_write_leaves_no_trace(both: Both) -> None:
     both.open(dim=2)
     ghost = NewFact("ghost words", entity="pump", tags=("ghost",), vector=(0.0, 0.0))
     for answer in both.tell(Remember(START, ghost)):
@@ -138,33 +138,33 @@ def test_a_refused_write_leaves_no_trace(both: Both):
     assert both.found(Recall(START, "ghost")) == ([0], [])
 
 
-def test_a_revision_may_not_begin_before_the_fact_it_supersedes(both: Both):
+def test_a_revision_may_not_begin_before_the_fact_it_supersedes(both: Both) -> None:
     both.tell(Remember(START, NewFact("lease begins", valid_from=START + DAY)))
     reference, ours = both.tell(Revise(START, 0, NewFact("begins earlier", valid_from=START)))
     assert reference == 1
     assert ours["refused"].startswith("InvalidInputError")
 
 
-def test_a_fact_closed_before_it_began_ends_where_it_would_have_begun(both: Both):
+def test_a_fact_closed_before_it_began_ends_where_it_would_have_begun(both: Both) -> None:
     both.tell(Remember(START, NewFact("lease begins", valid_from=START + DAY)))
     both.tell(Revise(START, 0, NewFact("no lease after all")))
     answers = both.tell(Recall(START, "begins", closed=True, as_of=START + DAY))
     assert [answer["facts"][0]["valid_to"] for answer in answers] == [START, START + DAY]
 
 
-def test_a_backwards_range_is_refused(both: Both):
+def test_a_backwards_range_is_refused(both: Both) -> None:
     reference, ours = both.tell(Recall(START, range=(START, START - 1)))
     assert reference["facts"] == []
     assert ours["refused"].startswith("InvalidInputError")
 
 
-def test_an_anchor_without_a_letter_or_digit_is_refused(both: Both):
+def test_an_anchor_without_a_letter_or_digit_is_refused(both: Both) -> None:
     reference, ours = both.tell(Recall(START, entities=("!!!",)))
     assert reference["facts"] == []
     assert ours["refused"].startswith("InvalidInputError")
 
 
-def test_a_clock_set_back_hides_what_is_not_true_yet_and_nothing_else(both: Both):
+def test_a_clock_set_back_hides_what_is_not_true_yet_and_nothing_else(both: Both) -> None:
     both.tell(Remember(START, NewFact("the pump leaks", valid_from=START - DAY)))
     both.tell(AddLink(START, "pump", "feeds", "tank"))
     assert both.found(Recall(START - 1, "pump")) == ([], [0])
@@ -172,7 +172,7 @@ def test_a_clock_set_back_hides_what_is_not_true_yet_and_nothing_else(both: Both
     assert [len(answer["edges"]) for answer in answers] == [1, 0]
 
 
-def test_edges_are_walked_in_an_order_that_purged_words_have_no_part_in(both: Both):
+def test_edges_are_walked_in_an_order_that_purged_words_have_no_part_in(both: Both) -> None:
     both.tell(Remember(START, NewFact("made of steel, and kin")))
     both.tell(AddLink(START, "pump", "kin", "tank"))
     both.tell(AddLink(START, "pump", "of", "valve"))
@@ -184,6 +184,6 @@ def test_edges_are_walked_in_an_order_that_purged_words_have_no_part_in(both: Bo
     assert [edge["relation"] for edge in ours["edges"]] == ["of", "kin", "steel"]
 
 
-def test_a_lone_character_finds_the_words_around_it(both: Both):
+def test_a_lone_character_finds_the_words_around_it(both: Both) -> None:
     both.tell(Remember(START, NewFact("東京タワー")))
     assert both.found(Recall(START, "京")) == ([], [0])

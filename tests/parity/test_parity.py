@@ -34,14 +34,18 @@ PROFILES = (
 
 @pytest.mark.parametrize("number", range(HISTORIES))
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_history_is_answered_as_by_the_reference(game: Game, seed: str, number: int):
+def test_a_random_history_is_answered_as_by_the_reference(
+    game: Game, seed: str, number: int
+) -> None:
     author = Author(f"{seed}-{number}", PROFILES[number % len(PROFILES)])
     game.play(author, queries=QUERIES)
     assert game.swaps <= MAX_SWAPS
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_more_facts_than_a_source_ranks_are_answered_as_by_the_reference(game: Game, seed: str):
+def test_more_facts_than_a_source_ranks_are_answered_as_by_the_reference(
+    game: Game, seed: str
+) -> None:
     # More than 128 texts, vectors and instants each, but so few vectors that the reference's search
     # is still exact: it looks closely at 512 of them only.
     author = Author(f"{seed}-wide", Profile("wide", dim=8, hub=0.3))
@@ -50,7 +54,7 @@ def test_more_facts_than_a_source_ranks_are_answered_as_by_the_reference(game: G
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_long_history_is_answered_as_by_the_reference(game: Game, seed: str):
+def test_a_long_history_is_answered_as_by_the_reference(game: Game, seed: str) -> None:
     # More than 1,024 documents, so that the common words of the batches are dropped from queries;
     # a hub entity beyond every cap of the graph walk.
     author = Author(f"{seed}-long", Profile("long", hub=0.5))
@@ -59,7 +63,7 @@ def test_a_long_history_is_answered_as_by_the_reference(game: Game, seed: str):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_near_ties_of_words_are_broken_as_by_the_reference(game: Game, seed: str):
+def test_near_ties_of_words_are_broken_as_by_the_reference(game: Game, seed: str) -> None:
     # All of one instant, so that only the last bits of the BM25 scores decide the order.
     rng = random.Random(seed)
     for _ in range(30):
@@ -74,7 +78,7 @@ def test_near_ties_of_words_are_broken_as_by_the_reference(game: Game, seed: str
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_near_ties_of_vectors_are_broken_as_by_the_reference(game: Game, seed: str):
+def test_near_ties_of_vectors_are_broken_as_by_the_reference(game: Game, seed: str) -> None:
     rng = random.Random(seed)
 
     def vector() -> Vector:
@@ -85,7 +89,7 @@ def test_near_ties_of_vectors_are_broken_as_by_the_reference(game: Game, seed: s
     game.follow([RememberMany(START, facts), *recalls], dim=12, knobs={})
 
 
-def test_the_reference_records_at_the_frozen_instant(reference: Reference):
+def test_the_reference_records_at_the_frozen_instant(reference: Reference) -> None:
     reference.open(dim=0, knobs={})
     january, september = 1_704_844_800_000, 1_725_148_800_000  # 2024-01-10, 2024-09-01, UTC
     text = "greenhouse heater set to nine degrees"
@@ -95,7 +99,7 @@ def test_the_reference_records_at_the_frozen_instant(reference: Reference):
     assert fact["score"] == pytest.approx(1 / 61 * (1 + 0.25 * 2 ** (-235 / 180)), rel=1e-6)
 
 
-def test_the_same_seed_writes_the_same_history(reference: Reference):
+def test_the_same_seed_writes_the_same_history(reference: Reference) -> None:
     def told() -> list[object]:
         author = Author("again", PROFILES[1])
         reference.open(dim=8, knobs=author.knobs())

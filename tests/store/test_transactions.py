@@ -23,7 +23,7 @@ def change(memory):
         return connection.execute("SELECT change FROM state").fetchone()[0]
 
 
-def test_every_write_has_the_next_change_number(open_memory, path):
+def test_every_write_has_the_next_change_number(open_memory, path) -> None:
     memory = open_memory(path)
     assert change(memory) == 0
     steps = [
@@ -44,7 +44,7 @@ def test_every_write_has_the_next_change_number(open_memory, path):
         assert change(memory) == number
 
 
-def test_what_writes_nothing_has_no_change_number(open_memory, path):
+def test_what_writes_nothing_has_no_change_number(open_memory, path) -> None:
     memory = open_memory(path)
     memory.remember("one", entity="a")
     before = change(memory)
@@ -58,7 +58,7 @@ def test_what_writes_nothing_has_no_change_number(open_memory, path):
     assert change(memory) == before + 2  # one for forgetting, one for the purge
 
 
-def test_rows_carry_the_change_that_last_touched_them(open_memory, path):
+def test_rows_carry_the_change_that_last_touched_them(open_memory, path) -> None:
     memory = open_memory(path)
     memory.remember_many([{"text": "one"}, {"text": "two"}])
     memory.revise(0, "one and a half")
@@ -80,7 +80,7 @@ def everything(memory):
 
 
 @pytest.mark.parametrize("in_file", [True, False])
-def test_a_write_that_fails_halfway_leaves_nothing(open_memory, path, monkeypatch, in_file):
+def test_a_write_that_fails_halfway_leaves_nothing(open_memory, path, monkeypatch, in_file) -> None:
     memory = open_memory(path if in_file else ":memory:")
     memory.remember("one", entity="a", tags=["t"], links=[("knows", "b")], vector=[1.0, 0.0])
     before = everything(memory)
@@ -113,7 +113,7 @@ def test_a_write_that_fails_halfway_leaves_nothing(open_memory, path, monkeypatc
     assert memory.remember("two words").id == 1  # no id was used
 
 
-def test_a_refused_item_refuses_the_whole_list(open_memory, path):
+def test_a_refused_item_refuses_the_whole_list(open_memory, path) -> None:
     memory = open_memory(path)
     memory.remember("one")
     before = everything(memory)
@@ -122,7 +122,7 @@ def test_a_refused_item_refuses_the_whole_list(open_memory, path):
     assert everything(memory) == before
 
 
-def test_changes_that_were_not_read_do_not_keep_later_reads_in_the_past(open_memory, path):
+def test_changes_that_were_not_read_do_not_keep_later_reads_in_the_past(open_memory, path) -> None:
     memory, other = open_memory(path), open_memory(path)
     memory.remember("one", entity="a")
     store = memory._engine.store
@@ -137,7 +137,7 @@ def test_changes_that_were_not_read_do_not_keep_later_reads_in_the_past(open_mem
 # -- another writer
 
 
-def test_a_file_held_too_long_is_busy_and_reads_go_on(open_memory, path):
+def test_a_file_held_too_long_is_busy_and_reads_go_on(open_memory, path) -> None:
     memory = open_memory(path, config=MemoryConfig(busy_timeout=0.05))
     memory.remember("one")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -159,7 +159,7 @@ def test_a_file_held_too_long_is_busy_and_reads_go_on(open_memory, path):
     assert memory.verify().ok
 
 
-def test_a_write_waits_for_another_writer_within_the_timeout(open_memory, path):
+def test_a_write_waits_for_another_writer_within_the_timeout(open_memory, path) -> None:
     memory = open_memory(path, config=MemoryConfig(busy_timeout=30.0))
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -169,7 +169,7 @@ def test_a_write_waits_for_another_writer_within_the_timeout(open_memory, path):
         release.join()
 
 
-def test_closing_a_held_file_gives_up_the_checkpoint_only(path):
+def test_closing_a_held_file_gives_up_the_checkpoint_only(path) -> None:
     memory = Memory.open(path, config=MemoryConfig(busy_timeout=0.05))
     memory.remember("one")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -194,7 +194,7 @@ class Recording(sqlite3.Connection):
         return super().execute(sql, *parameters)
 
 
-def test_no_statement_is_built_from_what_callers_pass(path, monkeypatch):
+def test_no_statement_is_built_from_what_callers_pass(path, monkeypatch) -> None:
     monkeypatch.setattr(Recording, "statements", [])
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Recording))
     mark = "zqx'\"); DROP TABLE facts; --"
@@ -240,7 +240,7 @@ def test_no_statement_is_built_from_what_callers_pass(path, monkeypatch):
     assert not any("zqx" in statement for statement in Recording.statements)
 
 
-def test_hostile_text_is_stored_as_it_is(open_memory, path):
+def test_hostile_text_is_stored_as_it_is(open_memory, path) -> None:
     memory = open_memory(path)
     receipt = memory.remember(
         HOSTILE,

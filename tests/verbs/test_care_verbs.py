@@ -8,17 +8,18 @@ from clocks import SECOND, Clock
 from conftest import OpenMemory
 
 from plugmem_core import HashingEmbedder, MaintainReport, Memory, MemoryConfig, ReadOnlyError, Stats
+from typing import Never
 
 # --- stats ------------------------------------------------------------------------------------
 
 
-def test_an_empty_memory_counts_nothing(memory: Memory):
+def test_an_empty_memory_counts_nothing(memory: Memory) -> None:
     stats = memory.stats()
     assert stats == Stats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, stats.bytes)
     assert stats.bytes > 0
 
 
-def test_stats_count_what_is_there(memory: Memory, clock: Clock):
+def test_stats_count_what_is_there(memory: Memory, clock: Clock) -> None:
     memory.remember("green tea", entity="Mara", tags=["a", "b"], vector=[1, 0])
     memory.remember("rye bread", entity="Tomas", tags=["b"], links=[("knows", "Mara")])
     memory.remember("old news", namespace=("n",))
@@ -37,7 +38,7 @@ def test_stats_count_what_is_there(memory: Memory, clock: Clock):
     assert (stats.facts, stats.current, stats.forgotten, stats.terms) == (3, 2, 0, 5)
 
 
-def test_bytes_are_those_of_the_file(open_memory: OpenMemory, tmp_path: Path):
+def test_bytes_are_those_of_the_file(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(tmp_path / "m.db")
     memory.remember("x" * 50_000)
     stats = memory.stats()
@@ -50,7 +51,7 @@ def test_bytes_are_those_of_the_file(open_memory: OpenMemory, tmp_path: Path):
 
 def test_maintain_purges_what_is_forgotten_or_expired_and_nothing_else(
     memory: Memory, clock: Clock
-):
+) -> None:
     for i in range(6):
         memory.remember(f"fact {i}", ttl=10 if i == 3 else None)
     memory.revise(0, "fact 0 again")
@@ -62,7 +63,7 @@ def test_maintain_purges_what_is_forgotten_or_expired_and_nothing_else(
     assert memory.maintain() == MaintainReport(0, 0, 0)
 
 
-def test_maintain_leaves_a_fact_that_expires_later(memory: Memory, clock: Clock):
+def test_maintain_leaves_a_fact_that_expires_later(memory: Memory, clock: Clock) -> None:
     memory.remember("fact", ttl=10)
     clock.tick(10 * SECOND - 1)
     assert memory.maintain().purged == 0
@@ -70,7 +71,7 @@ def test_maintain_leaves_a_fact_that_expires_later(memory: Memory, clock: Clock)
     assert memory.maintain().purged == 1
 
 
-def test_maintain_builds_the_vector_graph_once_there_are_enough(open_memory: OpenMemory):
+def test_maintain_builds_the_vector_graph_once_there_are_enough(open_memory: OpenMemory) -> None:
     memory = open_memory(config=MemoryConfig(flat_to_hnsw=10))
     memory.remember_many({"text": f"fact {i}", "vector": [1, i, i * i]} for i in range(9))
     assert memory.maintain().vectors_in_graph == 0
@@ -84,7 +85,7 @@ def test_maintain_builds_the_vector_graph_once_there_are_enough(open_memory: Ope
     assert memory.verify().ok
 
 
-def test_the_vector_graph_loses_what_is_purged(open_memory: OpenMemory):
+def test_the_vector_graph_loses_what_is_purged(open_memory: OpenMemory) -> None:
     memory = open_memory(config=MemoryConfig(flat_to_hnsw=10))
     memory.remember_many({"text": f"fact {i}", "vector": [1, i, 0]} for i in range(20))
     memory.maintain()
@@ -97,9 +98,9 @@ def test_the_vector_graph_loses_what_is_purged(open_memory: OpenMemory):
     assert memory.verify().ok
 
 
-def test_maintain_makes_pending_vectors(open_memory: OpenMemory, tmp_path: Path):
+def test_maintain_makes_pending_vectors(open_memory: OpenMemory, tmp_path: Path) -> None:
     class Failing(HashingEmbedder):
-        def embed_documents(self, texts):
+        def embed_documents(self, texts) -> Never:
             raise ConnectionError
 
     with open_memory(tmp_path / "m.db", embedder=Failing(256)) as memory:
@@ -147,7 +148,7 @@ def file(open_memory: OpenMemory, tmp_path: Path) -> Path:
 )
 def test_verify_finds_rows_that_break_the_rules(
     open_memory: OpenMemory, file: Path, sql: str, problem: str
-):
+) -> None:
     damage(file, sql)
     report = open_memory(file, read_only=True).verify()
     assert not report.ok
@@ -156,7 +157,7 @@ def test_verify_finds_rows_that_break_the_rules(
 
 def test_verify_finds_an_index_that_disagrees_and_rebuild_mends_it(
     open_memory: OpenMemory, file: Path
-):
+) -> None:
     memory = open_memory(file)
     assert memory.verify().ok
     damage(
@@ -170,7 +171,7 @@ def test_verify_finds_an_index_that_disagrees_and_rebuild_mends_it(
     assert memory.recall("coffee").facts[0].text == "coffee"
 
 
-def test_rebuild_changes_no_answer(open_memory: OpenMemory, file: Path):
+def test_rebuild_changes_no_answer(open_memory: OpenMemory, file: Path) -> None:
     memory = open_memory(file)
     before = (memory.recall("tea bread", explain=True), memory.stats(), memory.edges())
     memory.rebuild()
@@ -187,7 +188,7 @@ def beside(path: Path) -> list[Path]:
 
 def test_closing_saves_a_checkpoint_and_deleting_it_loses_nothing(
     open_memory: OpenMemory, file: Path
-):
+) -> None:
     (checkpoint,) = beside(file)
     with open_memory(file) as memory:
         expected = memory.recall("tea bread")
@@ -201,7 +202,7 @@ def test_closing_saves_a_checkpoint_and_deleting_it_loses_nothing(
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty", "garbage", "foreign"])
 def test_a_damaged_checkpoint_is_ignored(
     open_memory: OpenMemory, file: Path, tmp_path: Path, harm: str
-):
+) -> None:
     (checkpoint,) = beside(file)
     data = checkpoint.read_bytes()
     match harm:
@@ -225,7 +226,7 @@ def test_a_damaged_checkpoint_is_ignored(
     assert memory.verify().ok
 
 
-def test_a_stale_checkpoint_is_caught_up_or_ignored(open_memory: OpenMemory, file: Path):
+def test_a_stale_checkpoint_is_caught_up_or_ignored(open_memory: OpenMemory, file: Path) -> None:
     (checkpoint,) = beside(file)
     old = checkpoint.read_bytes()
     with open_memory(file) as memory:
@@ -239,7 +240,7 @@ def test_a_stale_checkpoint_is_caught_up_or_ignored(open_memory: OpenMemory, fil
     assert memory.verify().ok
 
 
-def test_a_read_only_handle_saves_no_checkpoint(open_memory: OpenMemory, file: Path):
+def test_a_read_only_handle_saves_no_checkpoint(open_memory: OpenMemory, file: Path) -> None:
     for other in beside(file):
         other.unlink()
     memory = open_memory(file, read_only=True)
@@ -249,7 +250,7 @@ def test_a_read_only_handle_saves_no_checkpoint(open_memory: OpenMemory, file: P
     assert beside(file) == []
 
 
-def test_a_memory_without_a_file_needs_no_checkpoint(memory: Memory):
+def test_a_memory_without_a_file_needs_no_checkpoint(memory: Memory) -> None:
     memory.remember("one")
     memory.checkpoint()
     assert memory.path is None

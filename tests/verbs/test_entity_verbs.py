@@ -48,7 +48,7 @@ def in_every_state(memory: Memory, check: Check) -> None:
 # --- listing ----------------------------------------------------------------------------------
 
 
-def test_entities_are_listed_by_name_with_their_current_facts(people: Memory):
+def test_entities_are_listed_by_name_with_their_current_facts(people: Memory) -> None:
     people.revise(2, "farms no more")
     people.forget(0)
     assert list(people.entities()) == [
@@ -58,19 +58,19 @@ def test_entities_are_listed_by_name_with_their_current_facts(people: Memory):
     ]
 
 
-def test_a_prefix_narrows_entities_to_the_letter(people: Memory):
+def test_a_prefix_narrows_entities_to_the_letter(people: Memory) -> None:
     assert [e.name for e in people.entities("J")] == ["J. Ames", "Jon"]
     assert list(people.entities("j")) == []
     assert list(people.entities("J%")) == []
 
 
-def test_pages_of_entities_join_up(people: Memory):
+def test_pages_of_entities_join_up(people: Memory) -> None:
     first = people.entities(limit=2)
     people.remember("early bird", entity="Aaron")  # lies before the cursor
     assert [e.name for e in people.entities(limit=2, cursor=first.next_cursor)] == ["Mara"]
 
 
-def test_entities_of_the_same_name_in_different_namespaces_are_different(memory: Memory):
+def test_entities_of_the_same_name_in_different_namespaces_are_different(memory: Memory) -> None:
     for namespace in ((), ("a",), ("a", "b")):
         memory.remember("x", entity="Jon", namespace=namespace)
     assert [e.namespace for e in memory.entities()] == [(), ("a",), ("a", "b")]
@@ -81,7 +81,7 @@ def test_entities_of_the_same_name_in_different_namespaces_are_different(memory:
 # --- renaming ---------------------------------------------------------------------------------
 
 
-def test_a_renamed_entity_keeps_its_facts_and_edges(people: Memory):
+def test_a_renamed_entity_keeps_its_facts_and_edges(people: Memory) -> None:
     people.rename_entity("jon", "John Ames")
 
     def check(memory: Memory) -> None:
@@ -95,20 +95,20 @@ def test_a_renamed_entity_keeps_its_facts_and_edges(people: Memory):
     in_every_state(people, check)
 
 
-def test_a_rename_may_change_the_spelling_only(people: Memory):
+def test_a_rename_may_change_the_spelling_only(people: Memory) -> None:
     people.rename_entity("Jon", "JON")
     assert people.get(0).entity == "JON"
     assert about(people, "jon") == [0]
 
 
-def test_the_old_name_is_free_after_a_rename(people: Memory):
+def test_the_old_name_is_free_after_a_rename(people: Memory) -> None:
     people.rename_entity("Jon", "John")
     assert about(people, "Jon") == []
     people.remember("another one", entity="Jon")
     assert (about(people, "Jon"), about(people, "John")) == ([3], [0])
 
 
-def test_a_name_that_is_taken_is_refused(people: Memory):
+def test_a_name_that_is_taken_is_refused(people: Memory) -> None:
     people.alias_entity("Mara", "Maruschka")
     for taken in ("MARA", "maruschka"):
         with pytest.raises(InvalidInputError, match="merge_entities"):
@@ -116,7 +116,7 @@ def test_a_name_that_is_taken_is_refused(people: Memory):
     assert people.get(0).entity == "Jon"
 
 
-def test_an_entity_may_be_renamed_to_its_alias(people: Memory):
+def test_an_entity_may_be_renamed_to_its_alias(people: Memory) -> None:
     people.alias_entity("Jon", "John")
     people.rename_entity("Jon", "John")
     assert names(people, "Jo") == [("John", (), 1)]
@@ -124,7 +124,7 @@ def test_an_entity_may_be_renamed_to_its_alias(people: Memory):
     assert people.verify().ok
 
 
-def test_names_shown_before_a_rename_are_not_remembered(people: Memory):
+def test_names_shown_before_a_rename_are_not_remembered(people: Memory) -> None:
     people.recall("tea bern farms", entities=["Jon"])  # fills every cache
     people.edges()
     people.rename_entity("Mara", "Maria")
@@ -136,7 +136,7 @@ def test_names_shown_before_a_rename_are_not_remembered(people: Memory):
 # --- aliases ----------------------------------------------------------------------------------
 
 
-def test_an_alias_leads_to_its_entity_everywhere(people: Memory):
+def test_an_alias_leads_to_its_entity_everywhere(people: Memory) -> None:
     people.alias_entity("J. Ames", "Johnny")
     people.remember("sings", entity="JOHNNY", links=[("near", "johnny")])
     people.link("Johnny", "knows", "Mara", provenance=2)
@@ -154,21 +154,21 @@ def test_an_alias_leads_to_its_entity_everywhere(people: Memory):
     assert people.unlink("johnny", "knows", "mara")
 
 
-def test_an_alias_of_an_alias_leads_to_the_entity(people: Memory):
+def test_an_alias_of_an_alias_leads_to_the_entity(people: Memory) -> None:
     people.alias_entity("Jon", "Johnny")
     people.alias_entity("Johnny", "Jay")
     assert names(people, "Jon") == [("Jon", ("Jay", "Johnny"), 1)]
     assert about(people, "jay") == [0]
 
 
-def test_an_alias_given_twice_is_one(people: Memory):
+def test_an_alias_given_twice_is_one(people: Memory) -> None:
     people.alias_entity("Jon", "Johnny")
     people.alias_entity("Jon", "JOHNNY")
     people.alias_entity("Jon", "jon")  # its own name needs none
     assert names(people, "Jon") == [("Jon", ("Johnny",), 1)]
 
 
-def test_an_alias_that_is_taken_is_refused(people: Memory):
+def test_an_alias_that_is_taken_is_refused(people: Memory) -> None:
     people.alias_entity("Mara", "Maruschka")
     for taken in ("Mara", "maruschka"):
         with pytest.raises(InvalidInputError, match="merge_entities"):
@@ -176,7 +176,7 @@ def test_an_alias_that_is_taken_is_refused(people: Memory):
     assert about(people, "maruschka") == [2]
 
 
-def test_facts_of_an_alias_count_as_said_before(people: Memory):
+def test_facts_of_an_alias_count_as_said_before(people: Memory) -> None:
     people.alias_entity("Jon", "Johnny")
     assert people.remember("likes tea", entity="Johnny").outcome == "unchanged"
     assert people.remember_guarded("likes tea very", entity="Johnny").blocked
@@ -185,7 +185,7 @@ def test_facts_of_an_alias_count_as_said_before(people: Memory):
 # --- merging ----------------------------------------------------------------------------------
 
 
-def test_a_merged_entity_hands_over_facts_edges_and_names(people: Memory):
+def test_a_merged_entity_hands_over_facts_edges_and_names(people: Memory) -> None:
     people.alias_entity("Jon", "Johnny")
     people.merge_entities("Jon", "J. Ames")
 
@@ -201,7 +201,7 @@ def test_a_merged_entity_hands_over_facts_edges_and_names(people: Memory):
     in_every_state(people, check)
 
 
-def test_new_facts_by_the_old_name_go_to_the_merged_entity(people: Memory):
+def test_new_facts_by_the_old_name_go_to_the_merged_entity(people: Memory) -> None:
     people.merge_entities("Jon", "J. Ames")
     people.remember("sings", entity="jon", links=[("visits", "JON")])
     people.link("jon", "likes", "Mara")
@@ -213,7 +213,9 @@ def test_new_facts_by_the_old_name_go_to_the_merged_entity(people: Memory):
     assert people.stats().entities == 2
 
 
-def test_merging_two_entities_with_the_same_open_edge_keeps_one_open(memory: Memory, clock: Clock):
+def test_merging_two_entities_with_the_same_open_edge_keeps_one_open(
+    memory: Memory, clock: Clock
+) -> None:
     first = memory.remember("a", entity="Jon", links=[("knows", "Mara"), ("near", "Bern")]).id
     clock.tick(DAY)
     second = memory.remember("b", entity="Ames", links=[("knows", "Mara"), ("near", "Basel")]).id
@@ -236,7 +238,7 @@ def test_merging_two_entities_with_the_same_open_edge_keeps_one_open(memory: Mem
     assert not memory.unlink("ames", "knows", "mara")
 
 
-def test_edges_between_the_merged_become_self_loops(memory: Memory, clock: Clock):
+def test_edges_between_the_merged_become_self_loops(memory: Memory, clock: Clock) -> None:
     for src, dst in (("Jon", "Ames"), ("Ames", "Jon"), ("Jon", "Jon"), ("Ames", "Ames")):
         memory.link(src, "is", dst)
     clock.tick(DAY)
@@ -251,14 +253,14 @@ def test_edges_between_the_merged_become_self_loops(memory: Memory, clock: Clock
     assert memory.unlink("jon", "is", "jon")
 
 
-def test_a_merge_into_an_alias_or_from_one_reaches_the_entity(people: Memory):
+def test_a_merge_into_an_alias_or_from_one_reaches_the_entity(people: Memory) -> None:
     people.alias_entity("Jon", "Johnny")
     people.alias_entity("Mara", "Maruschka")
     people.merge_entities("johnny", "maruschka")
     assert names(people) == [("J. Ames", (), 1), ("Mara", ("Johnny", "Jon", "Maruschka"), 2)]
 
 
-def test_entities_can_be_merged_again_and_again(memory: Memory):
+def test_entities_can_be_merged_again_and_again(memory: Memory) -> None:
     for i in range(5):
         memory.remember(f"fact {i}", entity=f"name {i}")
     for i in range(4):
@@ -268,14 +270,14 @@ def test_entities_can_be_merged_again_and_again(memory: Memory):
     assert memory.verify().ok
 
 
-def test_merging_an_entity_with_itself_is_refused(people: Memory):
+def test_merging_an_entity_with_itself_is_refused(people: Memory) -> None:
     people.alias_entity("Jon", "Johnny")
     for other in ("JON", "Johnny"):
         with pytest.raises(InvalidInputError, match="one entity already"):
             people.merge_entities("Jon", other)
 
 
-def test_the_same_text_of_two_merged_entities_stays_two_facts(memory: Memory):
+def test_the_same_text_of_two_merged_entities_stays_two_facts(memory: Memory) -> None:
     memory.remember("likes tea", entity="Jon")
     memory.remember("likes tea", entity="Ames")
     memory.merge_entities("Jon", "Ames")
@@ -287,7 +289,7 @@ def test_the_same_text_of_two_merged_entities_stays_two_facts(memory: Memory):
 # --- unknown names, and other scopes ----------------------------------------------------------
 
 
-def test_unknown_entities_are_not_found_and_not_made(people: Memory):
+def test_unknown_entities_are_not_found_and_not_made(people: Memory) -> None:
     stats = people.stats()
     for call in (
         lambda: people.rename_entity("nobody", "x"),
@@ -301,7 +303,7 @@ def test_unknown_entities_are_not_found_and_not_made(people: Memory):
     assert people.stats() == stats
 
 
-def test_names_are_managed_in_exactly_one_namespace(memory: Memory):
+def test_names_are_managed_in_exactly_one_namespace(memory: Memory) -> None:
     for namespace in ((), ("a",), ("a", "b")):
         memory.remember("x", entity="Jon", namespace=namespace)
         memory.remember("y", entity="Ames", namespace=namespace)
@@ -320,7 +322,7 @@ def test_names_are_managed_in_exactly_one_namespace(memory: Memory):
 
 
 @pytest.mark.parametrize("change", ["rename", "alias", "merge"])
-def test_another_handle_follows(open_memory: OpenMemory, tmp_path, change: str):
+def test_another_handle_follows(open_memory: OpenMemory, tmp_path, change: str) -> None:
     one, other = open_memory(tmp_path / "m.db"), open_memory(tmp_path / "m.db")
     one.remember("likes tea", entity="Jon", links=[("knows", "Mara")])
     one.remember("lives in Bern", entity="Ames")

@@ -69,20 +69,20 @@ def file(open_memory: OpenMemory, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("verb", "args", "options"), READS + WRITES)
 def test_no_verb_works_after_close(
     memory: Memory, verb: str, args: tuple[Any, ...], options: dict[str, Any]
-):
+) -> None:
     memory.remember("one")
     memory.close()
     with pytest.raises(ClosedError, match="open it again"):
         getattr(memory, verb)(*args, **options)
 
 
-def test_closing_twice_is_fine(file: Path, open_memory: OpenMemory):
+def test_closing_twice_is_fine(file: Path, open_memory: OpenMemory) -> None:
     memory = open_memory(file)
     memory.close()
     memory.close()
 
 
-def test_a_context_closes_also_when_an_error_passes(tmp_path: Path):
+def test_a_context_closes_also_when_an_error_passes(tmp_path: Path) -> None:
     memory = Memory.open(tmp_path / "m.db")
     memory.remember("one")
     with pytest.raises(NotFoundError), memory:
@@ -93,7 +93,7 @@ def test_a_context_closes_also_when_an_error_passes(tmp_path: Path):
         assert memory.recall("one").facts[0].text == "one"
 
 
-def test_closing_one_handle_leaves_the_other(file: Path, open_memory: OpenMemory):
+def test_closing_one_handle_leaves_the_other(file: Path, open_memory: OpenMemory) -> None:
     one, other = open_memory(file), open_memory(file)
     one.close()
     other.remember("two")
@@ -103,7 +103,7 @@ def test_closing_one_handle_leaves_the_other(file: Path, open_memory: OpenMemory
 @pytest.mark.parametrize(("verb", "args", "options"), WRITES)
 def test_a_read_only_handle_refuses_writes(
     file: Path, open_memory: OpenMemory, verb: str, args: tuple[Any, ...], options: dict[str, Any]
-):
+) -> None:
     memory = open_memory(file, read_only=True)
     before = (memory.stats(), list(memory.list_facts()))
     with pytest.raises(ReadOnlyError, match="read_only"):
@@ -114,12 +114,12 @@ def test_a_read_only_handle_refuses_writes(
 @pytest.mark.parametrize(("verb", "args", "options"), READS)
 def test_a_read_only_handle_reads(
     file: Path, open_memory: OpenMemory, verb: str, args: tuple[Any, ...], options: dict[str, Any]
-):
+) -> None:
     reader, writer = open_memory(file, read_only=True), open_memory(file)
     assert getattr(reader, verb)(*args, **options) == getattr(writer, verb)(*args, **options)
 
 
-def test_a_read_only_handle_follows_a_writer(file: Path, open_memory: OpenMemory):
+def test_a_read_only_handle_follows_a_writer(file: Path, open_memory: OpenMemory) -> None:
     reader, writer = open_memory(file, read_only=True), open_memory(file)
     writer.remember("news")
     assert [fact.text for fact in reader.recall("news").facts] == ["news"]
@@ -127,13 +127,15 @@ def test_a_read_only_handle_follows_a_writer(file: Path, open_memory: OpenMemory
     assert reader.recall("news").facts == ()
 
 
-def test_a_read_only_handle_makes_no_file(tmp_path: Path):
+def test_a_read_only_handle_makes_no_file(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="does not exist"):
         Memory.open(tmp_path / "m.db", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_everything_is_there_after_reopening(open_memory: OpenMemory, clock: Clock, tmp_path: Path):
+def test_everything_is_there_after_reopening(
+    open_memory: OpenMemory, clock: Clock, tmp_path: Path
+) -> None:
     def everything(memory: Memory) -> list[Any]:
         return [
             list(memory.list_facts(closed=True)),
@@ -159,7 +161,7 @@ def test_everything_is_there_after_reopening(open_memory: OpenMemory, clock: Clo
 @pytest.mark.parametrize(
     "content", [b"", b"hello", b"SQLite format 3\0" + b"\0" * 84, b"x" * 9_000]
 )
-def test_a_file_that_is_no_memory_is_refused_and_left_alone(tmp_path: Path, content: bytes):
+def test_a_file_that_is_no_memory_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "m.db"
     path.write_bytes(content)
     if content == b"":  # an empty file is an empty database
@@ -171,7 +173,7 @@ def test_a_file_that_is_no_memory_is_refused_and_left_alone(tmp_path: Path, cont
     assert path.read_bytes() == content
 
 
-def test_a_database_of_another_application_is_refused_and_left_alone(tmp_path: Path):
+def test_a_database_of_another_application_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE facts (id INTEGER PRIMARY KEY)")
@@ -182,7 +184,7 @@ def test_a_database_of_another_application_is_refused_and_left_alone(tmp_path: P
     assert path.read_bytes() == content
 
 
-def test_a_file_of_a_newer_version_is_refused(file: Path):
+def test_a_file_of_a_newer_version_is_refused(file: Path) -> None:
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA user_version = 999")
     connection.close()
@@ -190,7 +192,7 @@ def test_a_file_of_a_newer_version_is_refused(file: Path):
         Memory.open(file)
 
 
-def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path):
+def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="create it first"):
         Memory.open(tmp_path / "missing" / "m.db")
     with pytest.raises(StorageError):
@@ -211,17 +213,17 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path):
     ],
     ids=str,
 )
-def test_wrong_arguments_of_open_are_typed_errors(options: dict[str, Any]):
+def test_wrong_arguments_of_open_are_typed_errors(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         Memory.open(**{"path": ":memory:", **options})
 
 
-def test_a_dimension_that_contradicts_the_embedder_is_refused():
+def test_a_dimension_that_contradicts_the_embedder_is_refused() -> None:
     with pytest.raises(VectorSpaceError, match=r"8.*16"):
         Memory.open(":memory:", embedder=HashingEmbedder(16), dim=8)
 
 
-def test_an_unknown_knob_or_value_is_an_error():
+def test_an_unknown_knob_or_value_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"colour.*durability"):
         MemoryConfig(colour="red")
     with pytest.raises(ConfigError, match=r"bm25_b.*1\.5"):
@@ -229,7 +231,7 @@ def test_an_unknown_knob_or_value_is_an_error():
     assert issubclass(ConfigError, PlugmemError)
 
 
-def test_a_path_may_be_text_with_odd_characters(tmp_path: Path):
+def test_a_path_may_be_text_with_odd_characters(tmp_path: Path) -> None:
     path = tmp_path / "a % b?#'é.db"
     with Memory.open(str(path)) as memory:
         memory.remember("one")
@@ -238,6 +240,6 @@ def test_a_path_may_be_text_with_odd_characters(tmp_path: Path):
         assert memory.stats().facts == 1
 
 
-def test_a_handle_shows_where_it_is(file: Path, open_memory: OpenMemory):
+def test_a_handle_shows_where_it_is(file: Path, open_memory: OpenMemory) -> None:
     assert repr(open_memory(file)) == f"Memory({str(file)!r})"
     assert repr(open_memory()) == "Memory(':memory:')"

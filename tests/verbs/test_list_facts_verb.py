@@ -70,7 +70,7 @@ def shelf(memory: Memory, clock: Clock) -> Memory:
 )
 def test_conditions_narrow_the_listing(
     shelf: Memory, conditions: dict[str, Any], expected: list[int]
-):
+) -> None:
     page = shelf.list_facts(**conditions)
     assert [fact.id for fact in page] == expected
     assert page.next_cursor is None
@@ -91,15 +91,15 @@ def pages(memory: Memory, limit: int, between: Callable[[], object], **condition
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 6, 1000])
-def test_pages_join_up(shelf: Memory, limit: int):
+def test_pages_join_up(shelf: Memory, limit: int) -> None:
     assert pages(shelf, limit, lambda: None, closed=True) == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_full_last_page_has_no_next_one(shelf: Memory):
+def test_a_full_last_page_has_no_next_one(shelf: Memory) -> None:
     assert shelf.list_facts(closed=True, limit=6).next_cursor is None
 
 
-def test_facts_stored_between_pages_come_at_the_end_once(memory: Memory):
+def test_facts_stored_between_pages_come_at_the_end_once(memory: Memory) -> None:
     memory.remember_many({"text": f"note {i}"} for i in range(6))
     new = iter(range(3))
 
@@ -110,7 +110,7 @@ def test_facts_stored_between_pages_come_at_the_end_once(memory: Memory):
     assert pages(memory, 2, store) == list(range(9))
 
 
-def test_facts_forgotten_and_purged_between_pages_hide_no_others(memory: Memory):
+def test_facts_forgotten_and_purged_between_pages_hide_no_others(memory: Memory) -> None:
     memory.remember_many({"text": f"note {i}"} for i in range(9))
     doomed = iter([0, 5, 1])
 
@@ -122,7 +122,7 @@ def test_facts_forgotten_and_purged_between_pages_hide_no_others(memory: Memory)
     assert pages(memory, 2, forget) == [0, 1, 2, 3, 4, 6, 7, 8]
 
 
-def test_the_fact_a_cursor_stands_on_may_vanish(memory: Memory):
+def test_the_fact_a_cursor_stands_on_may_vanish(memory: Memory) -> None:
     memory.remember_many({"text": f"note {i}"} for i in range(4))
     first = memory.list_facts(limit=2)
     memory.forget(first[-1].id)
@@ -130,7 +130,7 @@ def test_the_fact_a_cursor_stands_on_may_vanish(memory: Memory):
     assert [fact.id for fact in memory.list_facts(limit=2, cursor=first.next_cursor)] == [2, 3]
 
 
-def test_revisions_between_pages_repeat_no_id(memory: Memory, clock: Clock):
+def test_revisions_between_pages_repeat_no_id(memory: Memory, clock: Clock) -> None:
     memory.remember_many({"text": f"note {i}"} for i in range(4))
     first = memory.list_facts(limit=2)
     clock.tick()
@@ -139,7 +139,9 @@ def test_revisions_between_pages_repeat_no_id(memory: Memory, clock: Clock):
     assert [fact.id for fact in rest] == [2, 4]
 
 
-def test_a_cursor_holds_in_another_handle_and_after_a_rebuild(open_memory: OpenMemory, tmp_path):
+def test_a_cursor_holds_in_another_handle_and_after_a_rebuild(
+    open_memory: OpenMemory, tmp_path
+) -> None:
     one, other = open_memory(tmp_path / "m.db"), open_memory(tmp_path / "m.db")
     one.remember_many({"text": f"note {i}"} for i in range(4))
     cursor = one.list_facts(limit=2).next_cursor
@@ -147,7 +149,7 @@ def test_a_cursor_holds_in_another_handle_and_after_a_rebuild(open_memory: OpenM
     assert [fact.id for fact in other.list_facts(limit=2, cursor=cursor)] == [2, 3]
 
 
-def test_the_page_size_may_change_between_pages(shelf: Memory):
+def test_the_page_size_may_change_between_pages(shelf: Memory) -> None:
     cursor = shelf.list_facts(limit=1).next_cursor
     assert [fact.id for fact in shelf.list_facts(limit=3, cursor=cursor)] == [2, 3, 4]
 
@@ -170,14 +172,16 @@ def test_the_page_size_may_change_between_pages(shelf: Memory):
     ],
     ids=str,
 )
-def test_a_cursor_of_a_listing_with_other_arguments_is_stale(shelf: Memory, other: dict[str, Any]):
+def test_a_cursor_of_a_listing_with_other_arguments_is_stale(
+    shelf: Memory, other: dict[str, Any]
+) -> None:
     cursor = shelf.list_facts(tags=["drink"], limit=1).next_cursor
     assert cursor is not None
     with pytest.raises(StaleCursorError, match="other arguments"):
         shelf.list_facts(cursor=cursor, **{"tags": ["drink"], **other})
 
 
-def test_a_cursor_of_another_verb_is_stale(shelf: Memory):
+def test_a_cursor_of_another_verb_is_stale(shelf: Memory) -> None:
     with pytest.raises(StaleCursorError):
         shelf.list_facts(cursor=shelf.tags(limit=1).next_cursor)
     with pytest.raises(StaleCursorError):
@@ -187,19 +191,19 @@ def test_a_cursor_of_another_verb_is_stale(shelf: Memory):
 
 
 @pytest.mark.parametrize("cursor", ["", "0", "%%%", "e30=", "WzFd", "é", "AAAA", 5, b"x"])
-def test_what_is_no_cursor_is_refused(shelf: Memory, cursor: Any):
+def test_what_is_no_cursor_is_refused(shelf: Memory, cursor: Any) -> None:
     for listing in (shelf.list_facts, shelf.tags, shelf.entities):
         with pytest.raises(InvalidInputError, match="cursor"):
             listing(cursor=cursor)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1001, 2**40, True, 2.0, "9", None])
-def test_page_sizes_are_bounded(shelf: Memory, limit: Any):
+def test_page_sizes_are_bounded(shelf: Memory, limit: Any) -> None:
     for listing in (shelf.list_facts, shelf.tags, shelf.entities):
         with pytest.raises(InvalidInputError, match="limit"):
             listing(limit=limit)
 
 
-def test_a_page_is_a_sequence(shelf: Memory):
+def test_a_page_is_a_sequence(shelf: Memory) -> None:
     page = shelf.list_facts(limit=2)
     assert (len(page), page[0].id, [fact.id for fact in page]) == (2, 0, [0, 2])

@@ -1,7 +1,7 @@
 """`recall`: conditions act on every source, limits and budgets hold, and scores add up."""
 
 import itertools
-from typing import Any
+from typing import Any, Never
 
 import pytest
 from clocks import DAY, START, Clock
@@ -44,7 +44,7 @@ def ids(result) -> list[int]:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_each_source_alone_finds_all_it_may_see(shelf: Memory, source: str):
+def test_each_source_alone_finds_all_it_may_see(shelf: Memory, source: str) -> None:
     result = shelf.recall(**SOURCES[source])
     assert sorted(ids(result)) == [0, 2, 3, 4, 5]
     assert {fact.sources for fact in result.facts} == {(source,)}
@@ -83,7 +83,7 @@ def test_each_source_alone_finds_all_it_may_see(shelf: Memory, source: str):
 )
 def test_conditions_act_on_every_source(
     shelf: Memory, source: str, conditions: dict[str, Any], expected: set[int]
-):
+) -> None:
     question = COMBINED if source == "combined" else SOURCES[source]
     if source == "graph" and {"as_of", "known_at", "valid_at"} & conditions.keys():
         expected = expected - {0}  # only an edge leads to it, and that is younger
@@ -112,30 +112,30 @@ def test_conditions_act_on_every_source(
 )
 def test_conditions_alone_answer_with_the_newest(
     shelf: Memory, conditions: dict[str, Any], expected: list[int]
-):
+) -> None:
     result = shelf.recall(**conditions)
     assert ids(result) == expected
     assert {fact.sources for fact in result.facts} <= {("time",)}
 
 
-def test_conditions_alone_respect_k(shelf: Memory):
+def test_conditions_alone_respect_k(shelf: Memory) -> None:
     result = shelf.recall(where={}, k=2)
     assert (ids(result), result.truncated) == ([5, 4], True)
 
 
-def test_nothing_asked_is_an_error(shelf: Memory):
+def test_nothing_asked_is_an_error(shelf: Memory) -> None:
     for arguments in ({}, {"tags": ()}, {"closed": True}, {"namespace": ("below",)}):
         with pytest.raises(InvalidInputError, match="nothing was asked"):
             shelf.recall(**arguments)
 
 
-def test_words_that_occur_nowhere_find_nothing(shelf: Memory):
+def test_words_that_occur_nowhere_find_nothing(shelf: Memory) -> None:
     assert ids(shelf.recall("coffee")) == []
     assert ids(shelf.recall("coffee", tags=["hot"])) == []
     assert ids(shelf.recall("")) == []
 
 
-def test_any_text_is_a_question_and_none_of_it_is_syntax(shelf: Memory):
+def test_any_text_is_a_question_and_none_of_it_is_syntax(shelf: Memory) -> None:
     for text in ('tea"', "tea AND (", "tea*", "-tea", "tea:", "tea'; DROP TABLE facts", "%tea%"):
         assert ids(shelf.recall(text)) != [], text
 
@@ -145,7 +145,7 @@ def test_any_text_is_a_question_and_none_of_it_is_syntax(shelf: Memory):
 
 @pytest.mark.parametrize("source", [*SOURCES, "combined"])
 @pytest.mark.parametrize("k", [5, 6, 129, 1_000_000, 4_000_000_000])
-def test_k_beyond_what_there_is_returns_all(shelf: Memory, source: str, k: int):
+def test_k_beyond_what_there_is_returns_all(shelf: Memory, source: str, k: int) -> None:
     question = COMBINED if source == "combined" else SOURCES[source]
     result = shelf.recall(**question, k=k, token_budget=None)
     assert sorted(ids(result)) == [0, 2, 3, 4, 5]
@@ -153,7 +153,7 @@ def test_k_beyond_what_there_is_returns_all(shelf: Memory, source: str, k: int):
 
 
 @pytest.mark.parametrize("source", ["bm25", "vector", "graph", "time"])
-def test_k_above_the_candidates_of_a_source_returns_as_many(memory: Memory, source: str):
+def test_k_above_the_candidates_of_a_source_returns_as_many(memory: Memory, source: str) -> None:
     memory.remember_many(
         {"text": f"tea {i}", "entity": "Shop", "vector": [1.0, i / 1000]} for i in range(400)
     )
@@ -163,13 +163,13 @@ def test_k_above_the_candidates_of_a_source_returns_as_many(memory: Memory, sour
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
-def test_fewer_are_the_first_of_more(shelf: Memory, k: int):
+def test_fewer_are_the_first_of_more(shelf: Memory, k: int) -> None:
     everything = ids(shelf.recall(**COMBINED, k=99))
     result = shelf.recall(**COMBINED, k=k)
     assert (ids(result), result.truncated) == (everything[:k], True)
 
 
-def test_the_token_budget_counts_a_quarter_of_the_bytes_and_eight(memory: Memory):
+def test_the_token_budget_counts_a_quarter_of_the_bytes_and_eight(memory: Memory) -> None:
     # Texts of 40, 7 and 7 bytes cost 18, 9 and 9 tokens.
     for text in ("heater " + "x" * 33, "heater1", "heater2"):
         memory.remember(text, tags=["t"], metadata={"heater": text})
@@ -190,7 +190,7 @@ def test_the_token_budget_counts_a_quarter_of_the_bytes_and_eight(memory: Memory
     }
 
 
-def test_nothing_after_the_first_fact_over_budget_is_taken(memory: Memory):
+def test_nothing_after_the_first_fact_over_budget_is_taken(memory: Memory) -> None:
     memory.remember("short")
     memory.remember("heater " * 100, tags=["t"])
     memory.remember("heater", tags=["t"])
@@ -198,19 +198,19 @@ def test_nothing_after_the_first_fact_over_budget_is_taken(memory: Memory):
     assert (ids(result), result.truncated) == ([2], True)
 
 
-def test_no_budget_is_no_limit(memory: Memory):
+def test_no_budget_is_no_limit(memory: Memory) -> None:
     memory.remember_many({"text": f"heater {i} " + "x" * 2_000} for i in range(8))
     assert len(memory.recall("heater").facts) < 8
     assert len(memory.recall("heater", token_budget=None).facts) == 8
 
 
-def test_the_budget_counts_bytes_not_characters(memory: Memory):
+def test_the_budget_counts_bytes_not_characters(memory: Memory) -> None:
     memory.remember("ч" * 20)  # 40 bytes: 18 tokens
     assert ids(memory.recall("ч" * 20, token_budget=17)) == []
     assert ids(memory.recall("ч" * 20, token_budget=18)) == [0]
 
 
-def test_a_least_score_leaves_out_what_is_below_it(shelf: Memory):
+def test_a_least_score_leaves_out_what_is_below_it(shelf: Memory) -> None:
     scores = [fact.score for fact in shelf.recall(**COMBINED).facts]
     assert scores == sorted(scores, reverse=True)
     cut = scores[2]
@@ -220,7 +220,7 @@ def test_a_least_score_leaves_out_what_is_below_it(shelf: Memory):
     assert (ids(above), above.truncated) == ([], False)
 
 
-def test_facts_below_the_least_score_do_not_count_as_left_out(shelf: Memory):
+def test_facts_below_the_least_score_do_not_count_as_left_out(shelf: Memory) -> None:
     first = shelf.recall(**COMBINED).facts[0]
     result = shelf.recall(**COMBINED, k=1, min_score=first.score)
     assert (ids(result), result.truncated) == ([first.id], False)
@@ -230,7 +230,7 @@ def test_facts_below_the_least_score_do_not_count_as_left_out(shelf: Memory):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_recalled_fact_carries_all_of_the_fact(shelf: Memory, source: str):
+def test_a_recalled_fact_carries_all_of_the_fact(shelf: Memory, source: str) -> None:
     for fact in shelf.recall(**SOURCES[source], closed=True).facts:
         stored = shelf.get(fact.id)
         assert fact[:12] == stored[:]
@@ -238,12 +238,12 @@ def test_a_recalled_fact_carries_all_of_the_fact(shelf: Memory, source: str):
         assert fact.sources == (source,)
 
 
-def test_metadata_of_a_recalled_fact_is_a_copy(shelf: Memory):
+def test_metadata_of_a_recalled_fact_is_a_copy(shelf: Memory) -> None:
     shelf.recall("tea", tags=["Hot"]).facts[0].metadata["deep"]["er"] = "changed"
     assert shelf.recall("tea", tags=["Hot"]).facts[0].metadata["deep"] == {"er": "x"}
 
 
-def test_edges_are_met_once_and_bounded_by_depth(memory: Memory):
+def test_edges_are_met_once_and_bounded_by_depth(memory: Memory) -> None:
     for src, dst in itertools.pairwise("abcde"):
         memory.link(src, "next", dst)
     for depth in range(6):
@@ -253,13 +253,13 @@ def test_edges_are_met_once_and_bounded_by_depth(memory: Memory):
     assert [(e.src, e.dst) for e in both] == [("c", "d"), ("b", "c")]
 
 
-def test_cycles_and_self_loops_end(memory: Memory):
+def test_cycles_and_self_loops_end(memory: Memory) -> None:
     for src, dst in (("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")):
         memory.link(src, "r", dst)
     assert len(memory.recall(entities=["a"], graph_depth=1_000).edges) == 4
 
 
-def test_names_in_the_text_are_anchors_unless_switched_off(shelf: Memory):
+def test_names_in_the_text_are_anchors_unless_switched_off(shelf: Memory) -> None:
     auto = shelf.recall("what does the SHOP sell?", explain=True)
     assert auto.explanation.anchors == ("Shop", "Shop")  # there is one in each namespace
     assert 0 in ids(auto)
@@ -269,7 +269,7 @@ def test_names_in_the_text_are_anchors_unless_switched_off(shelf: Memory):
     assert named.edges[0].src == "Shop"
 
 
-def test_the_longest_name_in_the_text_counts(memory: Memory):
+def test_the_longest_name_in_the_text_counts(memory: Memory) -> None:
     memory.remember("one", entity="York")
     memory.remember("two", entity="New York")
     memory.remember("three", entity="New York Times")
@@ -279,7 +279,7 @@ def test_the_longest_name_in_the_text_counts(memory: Memory):
     assert result.explanation.anchors == ("New York", "York")
 
 
-def test_unknown_entities_are_skipped(shelf: Memory):
+def test_unknown_entities_are_skipped(shelf: Memory) -> None:
     assert ids(shelf.recall(entities=["nobody"])) == []
     assert ids(shelf.recall(entities=["nobody", "shop"])) == ids(shelf.recall(entities=["shop"]))
 
@@ -288,7 +288,7 @@ def test_unknown_entities_are_skipped(shelf: Memory):
 
 
 @pytest.mark.parametrize("source", [*SOURCES, "combined"])
-def test_contributions_times_boost_are_the_score(shelf: Memory, clock: Clock, source: str):
+def test_contributions_times_boost_are_the_score(shelf: Memory, clock: Clock, source: str) -> None:
     clock.tick(100 * DAY)
     question = COMBINED if source == "combined" else SOURCES[source]
     result = shelf.recall(**question, explain=True)
@@ -305,14 +305,14 @@ def test_contributions_times_boost_are_the_score(shelf: Memory, clock: Clock, so
         assert explained.boost == pytest.approx(1 + 0.25 * 2 ** (-age / (180 * DAY)))
 
 
-def test_ranks_of_a_source_are_places_from_one(shelf: Memory):
+def test_ranks_of_a_source_are_places_from_one(shelf: Memory) -> None:
     result = shelf.recall(**SOURCES["vector"], explain=True)
     ranks = {one.id: one.evidence[0].rank for one in result.explanation.facts}
     assert ranks == {0: 1, 5: 2, 2: 3, 3: 4, 4: 5}  # vectors (1, i / 100); 5 has that of 1
     assert result.explanation.candidates == {"bm25": 0, "vector": 5, "graph": 0, "time": 0}
 
 
-def test_weights_of_the_configuration_show_in_contributions(open_memory: OpenMemory):
+def test_weights_of_the_configuration_show_in_contributions(open_memory: OpenMemory) -> None:
     memory = open_memory(config=MemoryConfig(w_bm25=3.0, rrf_k=10, w_recency=0))
     memory.remember("green tea")
     explained = memory.recall("tea", explain=True).explanation[0]
@@ -320,7 +320,7 @@ def test_weights_of_the_configuration_show_in_contributions(open_memory: OpenMem
     assert (explained.boost, explained.score) == (1, pytest.approx(3 / 11))
 
 
-def test_explanations_cost_only_those_who_ask(shelf: Memory):
+def test_explanations_cost_only_those_who_ask(shelf: Memory) -> None:
     assert shelf.recall("tea").explanation is None
     with pytest.raises(KeyError):
         shelf.recall("tea", explain=True).explanation[99]
@@ -329,24 +329,24 @@ def test_explanations_cost_only_those_who_ask(shelf: Memory):
 # --- vectors ----------------------------------------------------------------------------------
 
 
-def test_a_vector_of_another_size_is_a_typed_error(shelf: Memory):
+def test_a_vector_of_another_size_is_a_typed_error(shelf: Memory) -> None:
     with pytest.raises(VectorSpaceError, match=r"3 components.*have 2"):
         shelf.recall(vector=[1, 0, 0])
 
 
-def test_a_vector_search_without_vectors_finds_nothing(memory: Memory):
+def test_a_vector_search_without_vectors_finds_nothing(memory: Memory) -> None:
     memory.remember("green tea")
     assert ids(memory.recall(vector=[1, 2, 3])) == []
     assert ids(memory.recall("tea", vector=[1, 2, 3])) == [0]
 
 
-def test_an_embedder_makes_the_question_a_vector(open_memory: OpenMemory):
+def test_an_embedder_makes_the_question_a_vector(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=HashingEmbedder(64))
     memory.remember_many([{"text": "green tea"}, {"text": "rye bread"}])
     assert memory.recall("tea").facts[0].sources == ("bm25", "vector")
 
 
-def test_text_recall_goes_on_under_another_embedder(open_memory: OpenMemory, tmp_path):
+def test_text_recall_goes_on_under_another_embedder(open_memory: OpenMemory, tmp_path) -> None:
     with open_memory(tmp_path / "m.db", embedder=HashingEmbedder(64)) as memory:
         memory.remember("green tea")
     memory = open_memory(tmp_path / "m.db", embedder=HashingEmbedder(32))
@@ -357,9 +357,9 @@ def test_text_recall_goes_on_under_another_embedder(open_memory: OpenMemory, tmp
         memory.recall(vector=[1.0] * 32)
 
 
-def test_text_recall_goes_on_when_the_embedder_fails(open_memory: OpenMemory):
+def test_text_recall_goes_on_when_the_embedder_fails(open_memory: OpenMemory) -> None:
     class Failing(HashingEmbedder):
-        def embed_query(self, text):
+        def embed_query(self, text) -> Never:
             raise ConnectionError("no route to the model")
 
     embedder = Failing(2)
@@ -373,7 +373,9 @@ def test_text_recall_goes_on_when_the_embedder_fails(open_memory: OpenMemory):
 # --- the same answer everywhere ---------------------------------------------------------------
 
 
-def test_answers_do_not_depend_on_what_happened_to_the_index(open_memory: OpenMemory, tmp_path):
+def test_answers_do_not_depend_on_what_happened_to_the_index(
+    open_memory: OpenMemory, tmp_path
+) -> None:
     clock = Clock()
     memory = open_memory(tmp_path / "m.db", clock=clock)
     for i in range(60):

@@ -45,7 +45,7 @@ def nearest(memory: Memory, fact_id: int) -> float | None:
     return evidence[0].evidence[0].raw if evidence else None
 
 
-def test_a_new_text_alone_keeps_everything_else(held: Memory, clock: Clock):
+def test_a_new_text_alone_keeps_everything_else(held: Memory, clock: Clock) -> None:
     assert held.revise(0, "the desk is on floor five") == Receipt(1, "revised", (), "stored")
     assert state(held, 1) == HELD | {"text": "the desk is on floor five"}
     assert nearest(held, 1) == pytest.approx(1.0, abs=1e-4)
@@ -75,7 +75,7 @@ def test_a_new_text_alone_keeps_everything_else(held: Memory, clock: Clock):
 )
 def test_what_is_given_changes_and_the_rest_survives(
     held: Memory, change: dict[str, Any], expected: dict[str, Any]
-):
+) -> None:
     held.revise(0, **change)
     assert state(held, 1) == HELD | expected
     assert state(held, 0) == HELD
@@ -83,20 +83,20 @@ def test_what_is_given_changes_and_the_rest_survives(
     assert held.verify().ok
 
 
-def test_a_new_vector_alone(held: Memory):
+def test_a_new_vector_alone(held: Memory) -> None:
     assert held.revise(0, vector=[0, 1]).vector == "stored"
     assert state(held, 1) == HELD
     assert nearest(held, 1) == pytest.approx(0.0, abs=1e-4)
 
 
 @pytest.mark.parametrize("nothing", [None, [], ()], ids=repr)
-def test_a_vector_can_be_cleared(held: Memory, nothing: Any):
+def test_a_vector_can_be_cleared(held: Memory, nothing: Any) -> None:
     assert held.revise(0, vector=nothing).vector == "none"
     assert nearest(held, 1) is None
     assert held.recall("desk").facts[0].id == 1
 
 
-def test_a_time_to_live_can_be_changed_and_cleared(held: Memory, clock: Clock):
+def test_a_time_to_live_can_be_changed_and_cleared(held: Memory, clock: Clock) -> None:
     held.revise(0, ttl=60)
     assert held.get(1).expires_at == clock.now + 60 * SECOND
     held.revise(1, ttl=None)
@@ -105,7 +105,7 @@ def test_a_time_to_live_can_be_changed_and_cleared(held: Memory, clock: Clock):
     assert [fact.id for fact in held.list_facts()] == [2]
 
 
-def test_links_are_added_and_old_ones_stay(memory: Memory):
+def test_links_are_added_and_old_ones_stay(memory: Memory) -> None:
     memory.remember("Mara runs the farm", entity="Mara", links=[("runs", "Farm")])
     memory.revise(0, "Mara runs the farm and the mill", links=[("runs", "Mill")])
     assert [(edge.dst, edge.provenance) for edge in memory.edges("mara")] == [
@@ -113,7 +113,7 @@ def test_links_are_added_and_old_ones_stay(memory: Memory):
     ]  # fmt: skip
 
 
-def test_links_of_a_fact_without_an_entity_are_refused(memory: Memory):
+def test_links_of_a_fact_without_an_entity_are_refused(memory: Memory) -> None:
     memory.remember("somebody runs the farm")
     with pytest.raises(InvalidInputError, match="entity"):
         memory.revise(0, links=[("runs", "Farm")])
@@ -121,7 +121,7 @@ def test_links_of_a_fact_without_an_entity_are_refused(memory: Memory):
     assert memory.stats().entities == 0
 
 
-def test_the_new_version_is_found_and_the_old_one_is_not(held: Memory):
+def test_the_new_version_is_found_and_the_old_one_is_not(held: Memory) -> None:
     held.revise(0, "she sits on level five", entity="Ada", tags=["level"], metadata={"level": 5})
     for question in ("desk", "floor two"):
         assert held.recall(question).facts == ()
@@ -132,14 +132,14 @@ def test_the_new_version_is_found_and_the_old_one_is_not(held: Memory):
     assert [fact.id for fact in held.list_facts(where={"level": 5}, entity="Ada")] == [1]
 
 
-def test_a_closed_fact_names_its_successor(held: Memory):
+def test_a_closed_fact_names_its_successor(held: Memory) -> None:
     held.revise(0, "the desk is on floor five")
     with pytest.raises(ClosedFactError, match=r"fact 0 .* 1 "):
         held.revise(0, "the desk is on floor six")
     assert held.stats().facts == 2
 
 
-def test_a_closed_fact_names_no_successor_that_is_gone(held: Memory):
+def test_a_closed_fact_names_no_successor_that_is_gone(held: Memory) -> None:
     held.revise(0, "the desk is on floor five")
     held.forget(1)
     held.maintain()
@@ -151,37 +151,37 @@ def test_a_closed_fact_names_no_successor_that_is_gone(held: Memory):
 
 
 @pytest.mark.parametrize("fact_id", [1, 4_000_000_000])
-def test_an_unknown_fact_is_not_found(held: Memory, fact_id: int):
+def test_an_unknown_fact_is_not_found(held: Memory, fact_id: int) -> None:
     with pytest.raises(NotFoundError, match=str(fact_id)):
         held.revise(fact_id, "x")
 
 
-def test_a_forgotten_fact_is_not_found(held: Memory):
+def test_a_forgotten_fact_is_not_found(held: Memory) -> None:
     held.forget(0)
     with pytest.raises(NotFoundError):
         held.revise(0, "x")
 
 
-def test_an_expired_fact_is_not_found(held: Memory, clock: Clock):
+def test_an_expired_fact_is_not_found(held: Memory, clock: Clock) -> None:
     clock.tick(7200 * SECOND)
     with pytest.raises(NotFoundError):
         held.revise(0, "x")
 
 
-def test_nothing_to_change_is_refused(held: Memory):
+def test_nothing_to_change_is_refused(held: Memory) -> None:
     with pytest.raises(InvalidInputError, match="fact 0"):
         held.revise(0)
     assert held.get(0).is_current
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
-def test_a_text_cannot_be_cleared(held: Memory, text: Any):
+def test_a_text_cannot_be_cleared(held: Memory, text: Any) -> None:
     with pytest.raises(InvalidInputError):
         held.revise(0, text)
     assert state(held, 0) == HELD
 
 
-def test_a_backdated_revision_ends_the_old_version_there(memory: Memory, clock: Clock):
+def test_a_backdated_revision_ends_the_old_version_there(memory: Memory, clock: Clock) -> None:
     memory.remember("the desk is on floor two")
     clock.tick(10 * DAY)
     memory.revise(0, "the desk is on floor five", valid_from=START + DAY)
@@ -190,7 +190,7 @@ def test_a_backdated_revision_ends_the_old_version_there(memory: Memory, clock: 
     assert (new.valid_from, new.valid_to, new.recorded_at) == (START + DAY, None, clock.now)
 
 
-def test_a_revision_may_begin_when_the_old_version_did(memory: Memory, clock: Clock):
+def test_a_revision_may_begin_when_the_old_version_did(memory: Memory, clock: Clock) -> None:
     memory.remember("the desk is on floor two")
     clock.tick(DAY)
     memory.revise(0, "the desk is on floor five", valid_from=START)
@@ -198,7 +198,7 @@ def test_a_revision_may_begin_when_the_old_version_did(memory: Memory, clock: Cl
     assert [fact.id for fact in memory.list_facts(valid_at=START)] == [1]
 
 
-def test_a_revision_cannot_begin_before_the_old_version(held: Memory):
+def test_a_revision_cannot_begin_before_the_old_version(held: Memory) -> None:
     with pytest.raises(InvalidInputError, match=r"11:59:59\.999.*12:00:00"):
         held.revise(0, "x", valid_from=START - 1)
     assert state(held, 0) == HELD
@@ -207,7 +207,7 @@ def test_a_revision_cannot_begin_before_the_old_version(held: Memory):
 
 def test_a_revision_planned_for_later_leaves_the_old_version_until_then(
     memory: Memory, clock: Clock
-):
+) -> None:
     memory.remember("the desk is on floor two")
     memory.revise(0, "the desk is on floor five", valid_from=START + DAY)
     assert [fact.id for fact in memory.recall("desk").facts] == [0]
@@ -217,14 +217,14 @@ def test_a_revision_planned_for_later_leaves_the_old_version_until_then(
     assert [fact.id for fact in memory.list_facts()] == [1]
 
 
-def test_a_fact_outside_the_namespace_is_not_found(held: Memory):
+def test_a_fact_outside_the_namespace_is_not_found(held: Memory) -> None:
     for namespace in (("other",), ("work", "below"), ("wor",)):
         with pytest.raises(NotFoundError):
             held.revise(0, "x", namespace=namespace)
     assert held.revise(0, "x", namespace=("work",)).outcome == "revised"
 
 
-def test_a_successor_stays_in_the_namespace_and_uses_its_entities(held: Memory):
+def test_a_successor_stays_in_the_namespace_and_uses_its_entities(held: Memory) -> None:
     held.remember("another Ada", entity="Ada")
     held.revise(0, entity="Ada")  # looked for from the root, but kept below
     assert held.get(2).namespace == ("work",)
@@ -232,7 +232,7 @@ def test_a_successor_stays_in_the_namespace_and_uses_its_entities(held: Memory):
     assert held.verify().ok
 
 
-def test_with_an_embedder_a_new_text_gets_a_new_vector(open_memory: OpenMemory):
+def test_with_an_embedder_a_new_text_gets_a_new_vector(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=HashingEmbedder(64))
     memory.remember("green tea")
     memory.revise(0, "rye bread")
@@ -240,7 +240,7 @@ def test_with_an_embedder_a_new_text_gets_a_new_vector(open_memory: OpenMemory):
     assert facts.explanation[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 
 
-def test_with_an_embedder_tags_alone_keep_the_vector(open_memory: OpenMemory):
+def test_with_an_embedder_tags_alone_keep_the_vector(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=HashingEmbedder(2))
     memory.remember("green tea", vector=[0, 1])
     memory.revise(0, tags=["t"])
@@ -248,7 +248,7 @@ def test_with_an_embedder_tags_alone_keep_the_vector(open_memory: OpenMemory):
     assert result.explanation[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_pending_vector_stays_pending_under_the_same_text(open_memory: OpenMemory):
+def test_a_pending_vector_stays_pending_under_the_same_text(open_memory: OpenMemory) -> None:
     class Failing(HashingEmbedder):
         fails = True
 
@@ -268,7 +268,7 @@ def test_a_pending_vector_stays_pending_under_the_same_text(open_memory: OpenMem
     assert memory.recall("tea").facts[0].sources == ("bm25", "vector")
 
 
-def test_a_chain_of_revisions_is_linear(memory: Memory, clock: Clock):
+def test_a_chain_of_revisions_is_linear(memory: Memory, clock: Clock) -> None:
     memory.remember("version 0")
     for i in range(5):
         clock.tick()

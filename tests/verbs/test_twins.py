@@ -17,17 +17,17 @@ VERBS = [
 ]  # fmt: skip
 
 
-def test_every_verb_that_is_promised_is_there():
+def test_every_verb_that_is_promised_is_there() -> None:
     assert [verb for verb in VERBS if not callable(getattr(Memory, verb, None))] == []
 
 
-def test_nothing_public_is_without_a_twin():
+def test_nothing_public_is_without_a_twin() -> None:
     public = {name for name, _ in inspect.getmembers(Memory, callable) if name[0] != "_"}
     assert public == {*VERBS, *(f"a{verb}" for verb in VERBS)}
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_twin_is_a_coroutine_function_with_the_same_parameters(verb: str):
+def test_a_twin_is_a_coroutine_function_with_the_same_parameters(verb: str) -> None:
     twin = getattr(Memory, f"a{verb}")
     assert inspect.iscoroutinefunction(twin)
     expected = inspect.signature(getattr(Memory, verb)).parameters
@@ -70,11 +70,11 @@ SCRIPT = [
 ]
 
 
-def test_the_script_leaves_no_verb_out():
+def test_the_script_leaves_no_verb_out() -> None:
     assert {verb for verb, _, _ in SCRIPT} == {*VERBS} - {"open"}
 
 
-async def test_twins_answer_as_the_verbs_do(memory: Memory, clock: Clock):
+async def test_twins_answer_as_the_verbs_do(memory: Memory, clock: Clock) -> None:
     other = await Memory.aopen(":memory:", clock=clock)
     for verb, args, options in SCRIPT:
         clock.tick()
@@ -82,19 +82,19 @@ async def test_twins_answer_as_the_verbs_do(memory: Memory, clock: Clock):
         assert await getattr(other, f"a{verb}")(*args, **options) == expected, verb
 
 
-async def test_a_twin_raises_what_the_verb_raises(memory: Memory):
+async def test_a_twin_raises_what_the_verb_raises(memory: Memory) -> None:
     with pytest.raises(NotFoundError):
         await memory.aforget(7)
 
 
-async def test_an_async_context_closes_the_memory():
+async def test_an_async_context_closes_the_memory() -> None:
     async with await Memory.aopen(":memory:") as memory:
         await memory.aremember("one")
     with pytest.raises(ClosedError):
         await memory.astats()
 
 
-async def test_the_event_loop_runs_on_while_a_twin_waits():
+async def test_the_event_loop_runs_on_while_a_twin_waits() -> None:
     loop_ran = threading.Event()
 
     class Waiting(HashingEmbedder):
@@ -109,7 +109,7 @@ async def test_the_event_loop_runs_on_while_a_twin_waits():
         assert (await write).vector == "stored"
 
 
-async def test_many_twins_at_once_lose_nothing(memory: Memory):
+async def test_many_twins_at_once_lose_nothing(memory: Memory) -> None:
     receipts = await asyncio.gather(*(memory.aremember(f"note {i}") for i in range(40)))
     assert sorted(receipt.id for receipt in receipts) == list(range(40))
     assert (await memory.averify()).ok
