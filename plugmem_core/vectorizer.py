@@ -2,9 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Sequence, Sized
 from contextvars import ContextVar
+from reprlib import repr as short
 from typing import Any, TypeVar
+
+import numpy as np
 
 from plugmem_core.embed import AsyncEmbedder, Embedder
 from plugmem_core.errors import EmbedderError, InvalidInputError, VectorSpaceError, WrongTypeError
@@ -88,6 +91,11 @@ class Vectorizer:
         Raises:
             EmbedderError: It has not one usable vector a text.
         """
+        if not isinstance(answer, Sized):
+            raise EmbedderError(
+                f"the embedder returned {short(answer)} ({type(answer).__name__}); "
+                "it must return a list of vectors"
+            )
         if len(answer) != count:
             raise EmbedderError(f"the embedder returned {len(answer)} vectors for {count} texts")
         return [self._checked_one(vector) for vector in answer]
@@ -120,15 +128,12 @@ class Vectorizer:
     def _checked_one(self, vector: VectorLike) -> Vector | None:
         try:
             return check_vector(vector, "the embedder's vector", self.dim)
-        except (InvalidInputError, VectorSpaceError, WrongTypeError) as error:
-            if _is_zero(vector):
-                return None
+        except (InvalidInputError, VectorSpaceError) as error:
+            a_vector = not isinstance(error, WrongTypeError) and len(vector) == self.dim
+            if a_vector and not np.any(vector):
+                return None  # a text without direction, such as one without words
             raise EmbedderError(str(error)) from error
 
 
 def _awaited(answer: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
     return asyncio.run_coroutine_threadsafe(answer, loop).result()
-
-
-def _is_zero(vector: VectorLike) -> bool:
-    return all(component == 0 for component in vector)
