@@ -12,10 +12,13 @@ import logging
 import mmap
 import os
 import struct
+import time
 import unicodedata
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,6 +33,8 @@ from plugmem_core.text import TOKENIZER_VERSION
 MAGIC = b"PLUGMEM\x01"
 FORMAT = 1
 _TOKENIZER = [TOKENIZER_VERSION, unicodedata.unidata_version]
+ABANDONED = 3_600
+"""Seconds after which nobody is taken to be writing a staged checkpoint any more."""
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = struct.Struct("<I")
 
@@ -172,6 +177,7 @@ def _load_graph(data: memoryview, dim: int) -> hnswlib.Index:
 
 def _replace(path: Path, parts: list[bytes]) -> None:
     """Put a file in its place in one step, its checksum appended."""
+    _clear_away(path)
     staged = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     checksum = 0
     try:
@@ -185,3 +191,11 @@ def _replace(path: Path, parts: list[bytes]) -> None:
         staged.replace(path)
     finally:
         staged.unlink(missing_ok=True)
+
+
+def _clear_away(path: Path) -> None:
+    """Remove what processes that died while saving have left, but nothing recent."""
+    for staged in path.parent.glob(f"{escape(path.name)}.*.tmp"):
+        with suppress(OSError):  # another process was faster
+            if time.time() - staged.stat().st_mtime > ABANDONED:
+                staged.unlink()
