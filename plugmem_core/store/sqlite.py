@@ -94,6 +94,7 @@ class SqliteStore:
             # A database in memory belongs to its connection, so it has only the one.
             self._reader = self._connect() if self.path else self._writer
             self._read_lock = RLock() if self.path else self._write_lock
+            self._pulse = self._reader.cursor()  # one for all; making them costs more than asking
 
     def _connect(self) -> sqlite3.Connection:
         options: dict[str, Any] = {
@@ -183,8 +184,9 @@ class SqliteStore:
         # On the path of every recall, hence without the context managers below.
         with self._read_lock:
             try:
-                self._end_interrupted(self._reader)
-                version: int = self._reader.execute("PRAGMA data_version").fetchone()[0]
+                if self._reader is not self._writer:
+                    self._end_interrupted(self._reader)
+                version: int = self._pulse.execute("PRAGMA data_version").fetchone()[0]
             except sqlite3.Error as error:
                 raise self._explained(error) from error
         return version
