@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -59,12 +60,12 @@ public:
     Ranked search(const std::vector<Id>& terms, float k1, float b, size_t limit,
                   const FactTable& facts, const Scope& scope) const {
         const Weights weights(*this, k1, b);
-        const std::vector<Term> rarest_first = distinct(terms, weights);
+        const Question question = distinct(terms, weights);
         TopK top(limit);
-        if (rarest_first.size() == 1)
-            search_one(rarest_first[0], top, facts, scope);
-        else if (!rarest_first.empty())
-            search_many(rarest_first, terms, limit, top, facts, scope);
+        if (question.rarest_first.size() == 1)
+            search_one(question.rarest_first[0], top, facts, scope);
+        else if (!question.rarest_first.empty())
+            search_many(question, limit, top, facts, scope);
         return top.take();
     }
 
@@ -211,9 +212,11 @@ private:
     // One distinct term of a query: its postings, and its weights for the short documents that
     // facts are.
     struct Term {
-        Term(const Lexical& index, Id id_, const Weights& weights_)
-            : id(id_), list(&index.postings_.at(id_)), lengths(&index.length_), weights(&weights_),
-              idf(weights_.idf(list->ids.size())) {
+        Term(const Lexical& index, Id id_, size_t times_, const Weights& weights_)
+            : id(id_), times(times_), list(&index.postings_.at(id_)), lengths(&index.length_),
+              weights(&weights_), idf(weights_.idf(list->ids.size())) {
+            if (list->ids.size() < (TABLED >> 8) * weights->width) return; // fewer than table cells
+            table.reset(new float[TABLED]);
             for (size_t tf = 1; tf << 8 < TABLED; ++tf)
                 for (size_t length = 0; length < weights->width; ++length)
                     table[tf << 8 | length] =
@@ -222,7 +225,7 @@ private:
 
         float weight(size_t at) const {
             const size_t one = list->shapes[at];
-            if (one < TABLED && (one & LONG) != LONG) return table[one];
+            if (table && one < TABLED && (one & LONG) != LONG) return table[one];
             return weights->of(idf, static_cast<float>(one >> 8),
                                static_cast<float>((*lengths)[list->ids[at]]));
         }
@@ -235,7 +238,7 @@ private:
         }
 
         Id id;
-        size_t times = 0;
+        size_t times;
         const Postings* list;
         const std::vector<uint16_t>* lengths;
         const Weights* weights;
@@ -243,20 +246,33 @@ private:
 
     private:
         static constexpr size_t TABLED = 4 << 8; // shapes of the term frequencies 1 to 3
-        std::array<float, TABLED> table;         // by shape, as far as `width`
+        std::unique_ptr<float[]> table;          // by shape, as far as `width`
     };
 
-    std::vector<Term> distinct(const std::vector<Id>& terms, const Weights& weights) const {
-        std::vector<Term> out;
-        for (const Id id : terms) {
-            auto known = std::find_if(out.begin(), out.end(), [id](const Term& t) { return t.id == id; });
-            if (known == out.end()) known = out.insert(out.end(), Term(*this, id, weights));
-            ++known->times;
+    struct Question {
+        std::vector<Term> rarest_first;
+        std::vector<size_t> order; // the query's terms, repeats included, as places in the above
+    };
+
+    Question distinct(const std::vector<Id>& terms, const Weights& weights) const {
+        Question out;
+        auto ids = terms;
+        std::sort(ids.begin(), ids.end());
+        for (size_t at = 0; at < ids.size();) {
+            const size_t first = at;
+            while (at < ids.size() && ids[at] == ids[first]) ++at;
+            out.rarest_first.emplace_back(*this, ids[first], at - first, weights);
         }
-        std::sort(out.begin(), out.end(), [](const Term& a, const Term& b) {
+        std::sort(out.rarest_first.begin(), out.rarest_first.end(), [](const Term& a, const Term& b) {
             return a.list->ids.size() != b.list->ids.size() ? a.list->ids.size() < b.list->ids.size()
                                                             : a.id < b.id;
         });
+        std::vector<std::pair<Id, size_t>> places;
+        for (const auto& term : out.rarest_first) places.push_back({term.id, places.size()});
+        std::sort(places.begin(), places.end());
+        for (const Id id : terms)
+            out.order.push_back(
+                std::lower_bound(places.begin(), places.end(), std::pair{id, size_t{0}})->second);
         return out;
     }
 
@@ -272,32 +288,47 @@ private:
     // The rarest terms are added up first. Once all the others together can add less than the
     // limit-th best has, documents that have only those are out, and their postings are looked
     // up for the contenders alone (the idea of MaxScore).
-    void search_many(const std::vector<Term>& rarest_first, const std::vector<Id>& order, size_t limit,
-                     TopK& top, const FactTable& facts, const Scope& scope) const {
+    void search_many(const Question& question, size_t limit, TopK& top, const FactTable& facts,
+                     const Scope& scope) const {
         thread_local std::vector<float> sums; // all zero between calls
         if (sums.size() < length_.size()) sums.resize(length_.size());
-        float rest = 0.0f;
-        for (const auto& term : rarest_first) rest += term.bound();
+        const auto& terms = question.rarest_first;
+        double rest = 0.0; // of very many terms, single precision would lose too much
+        for (const auto& term : terms) rest += term.bound();
         float threshold = -std::numeric_limits<float>::infinity();
         std::vector<Id> touched;
-        size_t summed = 0;
-        for (; summed < rarest_first.size() && rest >= threshold; ++summed) {
-            const auto& term = rarest_first[summed];
-            rest -= term.bound();
-            add_up(term, sums, touched);
-            if (summed + 1 < rarest_first.size())
+        // What rounding may hide is far below a ten-thousandth.
+        const auto contends = [&](float sum) { return (sum + std::max(rest, 0.0)) * 1.0001 >= threshold; };
+        size_t summed = 0, added = 0, left = 0;
+        for (const auto& term : terms) left += term.list->ids.size();
+        bool to_the_end = false; // where looking up is more work than adding up
+        for (; summed < terms.size(); ++summed) {
+            if (rest < threshold && !to_the_end) {
+                const auto contenders = std::count_if(touched.begin(), touched.end(),
+                                                      [&](Id id) { return contends(sums[id]); });
+                to_the_end = static_cast<size_t>(contenders) * terms.size() > left;
+                if (!to_the_end) break;
+            }
+            left -= terms[summed].list->ids.size();
+            rest -= terms[summed].bound();
+            add_up(terms[summed], sums, touched);
+            added += terms[summed].list->ids.size();
+            // Not after every term of a long query, which would cost more than the sums.
+            if (summed + 1 < terms.size() && added * 8 >= touched.size()) {
                 threshold = limit_th_best(touched, sums, limit, facts, scope);
+                added = 0;
+            }
         }
         // A sum of two is the same in any order; more are added again in the order of the query.
-        const bool exact = summed == rarest_first.size() && order.size() <= 2;
-        if (!exact && summed == rarest_first.size())
+        const bool exact = summed == terms.size() && question.order.size() <= 2;
+        if (!exact && summed == terms.size())
             threshold = limit_th_best(touched, sums, limit, facts, scope);
+        std::vector<float> parts(terms.size());
         for (const Id id : touched) {
             const float sum = sums[id];
             sums[id] = 0.0f;
-            // What rounding may hide is far below a ten-thousandth.
-            if ((sum + std::max(rest, 0.0f)) * 1.0001f < threshold) continue;
-            const float score = exact ? sum : score_of(id, rarest_first, order);
+            if (!contends(sum)) continue;
+            const float score = exact ? sum : score_of(id, question, parts);
             if (top.wants(score) && facts.admits(scope, id)) top.offer(score, id);
         }
     }
@@ -321,16 +352,10 @@ private:
     }
 
     // The exact score of one document: contributions in the order of the query's terms.
-    static float score_of(Id id, const std::vector<Term>& terms, const std::vector<Id>& order) {
+    static float score_of(Id id, const Question& question, std::vector<float>& parts) {
+        for (size_t i = 0; i < parts.size(); ++i) parts[i] = contribution(question.rarest_first[i], id);
         float score = 0.0f;
-        std::array<float, 64> known;
-        const size_t cached = std::min(terms.size(), known.size());
-        for (size_t i = 0; i < cached; ++i) known[i] = contribution(terms[i], id);
-        for (const Id wanted : order) {
-            size_t i = 0;
-            while (terms[i].id != wanted) ++i;
-            score += i < cached ? known[i] : contribution(terms[i], id);
-        }
+        for (const size_t place : question.order) score += parts[place];
         return score;
     }
 

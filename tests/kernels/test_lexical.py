@@ -36,14 +36,18 @@ def bm25(corpus, query, k1, b):
     lengths = [min(sum(tf.values()), 65_534) for tf in frequencies]
     average = sum(lengths) / len(corpus)
     scores = {}
+    holders = {}
+    for document, tf in enumerate(frequencies):
+        for word in tf:
+            holders.setdefault(word, []).append(document)
     for word in query:
-        df = sum(word in tf for tf in frequencies)
+        df = len(holders.get(word, ()))
         idf = math.log(1 + (len(corpus) - df + 0.5) / (df + 0.5))
-        for document, tf in enumerate(frequencies):
-            if word in tf:
-                norm = k1 * (1 - b + b * lengths[document] / average)
-                part = idf * tf[word] * (k1 + 1) / (tf[word] + norm)
-                scores[document] = scores.get(document, 0.0) + part
+        for document in holders.get(word, ()):
+            tf = frequencies[document][word]
+            norm = k1 * (1 - b + b * lengths[document] / average)
+            part = idf * tf * (k1 + 1) / (tf + norm)
+            scores[document] = scores.get(document, 0.0) + part
     return scores
 
 
@@ -97,6 +101,17 @@ def test_a_limit_under_admission_keeps_the_best_admitted(corpus, query, limit, d
     assert search(index, query, table, limit=limit, view=view) == expected
 
 
+def test_stopping_early_finds_what_adding_up_everything_finds():
+    rng = np.random.default_rng(6)
+    corpus = [[f"w{n}" for n in rng.zipf(1.3, size=15) % 500] for _ in range(3_000)]
+    index, table = index_of(corpus), facts(range(3_000))
+    for _ in range(150):
+        query = [f"w{n}" for n in rng.zipf(1.3, size=int(rng.integers(2, 12))) % 500]
+        everything = search(index, query, table)
+        for limit in (1, 10, 128):
+            assert search(index, query, table, limit=limit) == everything[:limit]
+
+
 def test_a_limit_of_none_finds_nothing() -> None:
     corpus = [["a"]] * 200
     assert search(index_of(corpus), ["a"], facts(range(200)), limit=0) == []
@@ -147,6 +162,20 @@ def test_an_empty_index_and_a_query_without_known_words_find_nothing() -> None:
     assert search(Lexical(), ["a"], facts([])) == []
     assert search(index_of([[], []]), ["a"], facts(range(2))) == []
     assert search(index_of([["a"]]), [], facts([0])) == []
+
+
+def test_a_document_for_a_query_is_searched_term_by_term():
+    rng = np.random.default_rng(4)
+    vocabulary = [f"w{number}" for number in range(6_000)]
+    corpus = [rng.choice(vocabulary, size=30).tolist() for _ in range(2_000)]
+    index, table = index_of(corpus), facts(range(2_000))
+    query = rng.permutation(vocabulary).tolist()  # looked up pairwise, this would take minutes
+    found = search(index, query, table, limit=50)
+    expected = bm25(corpus, query, K1, B)
+    assert dict(found) == pytest.approx({fact: expected[fact] for fact, _ in found}, rel=1e-4)
+    worst = min(score for _, score in found)
+    left_out = max(score for fact, score in expected.items() if fact not in dict(found))
+    assert left_out <= worst * 1.0001
 
 
 def test_lookup_keeps_order_and_repeats_and_drops_unknown_words() -> None:
