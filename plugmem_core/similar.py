@@ -1,4 +1,4 @@
-"""Facts that a new one resembles (reference 2.1)."""
+"""Facts that a new one resembles."""
 
 import numpy as np
 

@@ -63,7 +63,7 @@ class LexicalIndex:
 
 
 def discriminating(terms: list[int], frequencies: list[int], documents: int) -> list[int]:
-    """Drop terms that occur nearly everywhere (reference 4, stop-frequency guard).
+    """Drop terms that occur nearly everywhere, as the reference does.
 
     A term is too frequent when its document frequency is over 1,024 and over an
     eighth of all documents. When every term is, the rarest one is kept, once.

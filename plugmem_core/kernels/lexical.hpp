@@ -53,7 +53,8 @@ public:
         forward_end_.clear();
     }
 
-    // The best `limit` admitted documents for the terms; a term given twice counts twice.
+    // The best `limit` admitted documents for the terms; a term given twice counts twice. BM25
+    // as Robertson and Zaragoza give it (2009), with an idf that is never negative:
     //   idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
     //   score  = sum of idf * tf (k1 + 1) / (tf + k1 (1 - b + b len / avg))
     // Contributions are added in the order of the terms, in single precision.
@@ -287,7 +288,7 @@ private:
 
     // The rarest terms are added up first. Once all the others together can add less than the
     // limit-th best has, documents that have only those are out, and their postings are looked
-    // up for the contenders alone (the idea of MaxScore).
+    // up for the contenders alone (the idea of MaxScore, Turtle and Flood 1995).
     void search_many(const Question& question, size_t limit, TopK& top, const FactTable& facts,
                      const Scope& scope) const {
         thread_local std::vector<float> sums; // all zero between calls

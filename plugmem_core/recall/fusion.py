@@ -31,9 +31,10 @@ def deepest_rank(config: MemoryConfig, k: int) -> int:
 
 
 def fuse_ranks(index: Index, lists: list[Ranked], config: MemoryConfig, now: int) -> Fused:
-    """Fuse rankings by reciprocal rank, then boost what is recent (reference 6.4).
+    """Fuse rankings by reciprocal rank, then boost what is recent.
 
-    score = sum over sources of w / (rrf_k + rank), times
+    Reciprocal rank fusion is that of Cormack, Clarke and Büttcher (SIGIR 2009):
+    score = sum over sources of w / (rrf_k + rank), here times
     1 + w_recency * 2^(-age / half_life), with the age of the record at `now`.
     """
     return fuse(

@@ -1,4 +1,4 @@
-"""The prompt block of a recall (reference 6.7), safe to put before a model."""
+"""The prompt block of a recall, line for line the reference's, safe to put before a model."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

@@ -2,7 +2,7 @@
 
 A fact is admitted when it is not forgotten, lives in the namespace or below it,
 passes the tag and metadata conditions, has not expired, was known at the instant
-of knowledge and held at the instant of validity (reference 6.2).
+of knowledge and held at the instant of validity.
 
 `as_of` moves both instants and uses the end of validity as it stands today, as the
 reference does. `known_at` on its own, or with `valid_at`, asks what was believed

@@ -17,7 +17,7 @@ class Selection(NamedTuple):
 
 
 def select(rows: list[Row], k: int, budget: int | None) -> Selection:
-    """Take facts from the top while `k` and the token budget allow (reference 6.6).
+    """Take facts from the top while `k` and the token budget allow.
 
     A fact costs its bytes / 4, rounded down, plus 8 tokens. Selection stops at the
     first fact that does not fit.

@@ -7,7 +7,7 @@ from plugmem_core.kernels import Ranked, Scope, Walk, graph_candidates
 from plugmem_core.store import Vector
 
 CANDIDATES = 128
-"""Facts per source, more when `k` asks for more (reference 6.3)."""
+"""Facts per source, more when `k` asks for more."""
 
 MAX_EDGES = 128
 MAX_NODES = 64
@@ -18,7 +18,7 @@ EMPTY = Ranked()
 
 
 def lexical(index: Index, tokens: list[str], limit: int, scope: Scope) -> Ranked:
-    """Facts that share tokens with the query, by BM25 (reference 4)."""
+    """Facts that share tokens with the query, by BM25."""
     return index.lexical.search(tokens, limit, index.facts, scope) if tokens else EMPTY
 
 
@@ -31,7 +31,7 @@ def nearest(
     scope: Scope,
     allowed: int | None,
 ) -> Ranked:
-    """Facts with the nearest vectors, by cosine of the quantised vectors (reference 5)."""
+    """Facts with the nearest vectors, by cosine of the quantised vectors."""
     if index.vectors is None:
         return EMPTY
     return index.vectors.search(query, limit, ef, floor, index.facts, scope, allowed)
@@ -45,12 +45,12 @@ def walk(
     scope: Scope,
     history: bool,  # noqa: FBT001
 ) -> Walk:
-    """The edges and entities within `depth` hops of the anchors (reference 6.3)."""
+    """The edges and entities within `depth` hops of the anchors."""
     return index.graph.walk(anchors, depth, decay, MAX_EDGES, MAX_NODES, scope, history)
 
 
 def around(index: Index, walked: Walk, config: MemoryConfig, limit: int, scope: Scope) -> Ranked:
-    """Facts about the walked entities, and those the edges follow from (reference 6.3).
+    """Facts about the walked entities, and those the edges follow from.
 
     An entity's facts weigh what the walk gave it; a fact that only an edge names weighs
     one decay, however far the edge.
@@ -69,6 +69,6 @@ def around(index: Index, walked: Walk, config: MemoryConfig, limit: int, scope: 
 
 
 def newest(index: Index, window: tuple[int, int] | None, limit: int, scope: Scope) -> Ranked:
-    """Facts recorded in a half-open window, the newest first (reference 6.3)."""
+    """Facts recorded in a half-open window, the newest first."""
     start, end = window or (MIN_MS, MAX_MS)
     return index.facts.newest(scope, start, end, limit)

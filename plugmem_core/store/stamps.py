@@ -1,7 +1,7 @@
 """When a string first appeared in the file, in any role.
 
 Edges are walked in the order in which the strings of their relations first appeared as
-an entity key, a token, a tag or a relation (reference 1.8). A stamp is that order as one
+an entity key, a token, a tag or a relation, as in the reference. A stamp is that order as one
 number: which write, and where in it.
 """
 
