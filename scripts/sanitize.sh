@@ -26,10 +26,11 @@ fi
 LD_PRELOAD="$runtime $("$compiler" -print-file-name=libstdc++.so.6)"
 export LD_PRELOAD
 
-# The interpreter frees nothing at exit, so leaks are not looked for. Its own allocator would hide
-# what is read beyond the end of its objects.
-export ASAN_OPTIONS=detect_leaks=0
+# The interpreter frees nothing at exit, so leaks are not looked for; its own allocator would hide
+# what is read beyond the end of its objects. hnswlib frees arrays as if they were single objects.
+export ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0
 export UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONMALLOC=malloc
 
-exec "$python" -m pytest -p no:cacheprovider tests/kernels tests/index "$@"
+# What the sanitizers print before they end the process must not be captured.
+exec "$python" -m pytest -p no:cacheprovider --capture=sys tests/kernels tests/index "$@"
