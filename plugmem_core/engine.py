@@ -1,6 +1,7 @@
 """`Engine`: one file and the index derived from it, kept in step, for many threads."""
 
 import json
+import logging
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,13 +14,21 @@ from typing import Any
 from plugmem_core.clock import Clock
 from plugmem_core.config import MemoryConfig
 from plugmem_core.embed import Embedder
-from plugmem_core.errors import ClosedError, CorruptError, ReadOnlyError, StorageError
+from plugmem_core.errors import (
+    ClosedError,
+    CorruptError,
+    ReadOnlyError,
+    StorageError,
+    VectorSpaceError,
+)
 from plugmem_core.filters import Filter
 from plugmem_core.index import Index, load_checkpoint, save_checkpoint
 from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
 from plugmem_core.store import Changes, FileState, SqliteStore, Transaction
 from plugmem_core.vectorizer import Vectorizer
+
+logger = logging.getLogger(__name__)
 
 CARDS = 16_384
 """Facts whose shown form is kept in memory."""
@@ -70,9 +79,17 @@ class Engine:
             self.index = self._open_index()
             self._saved = self._progress()
             self.sync()
+            self._warn_of_other_vectors()
         except BaseException:
             self.store.close()
             raise
+
+    def _warn_of_other_vectors(self) -> None:
+        # Text recall goes on, so this is no error yet; whatever needs vectors will raise.
+        try:
+            self.vectorizer.check_space(self.state)
+        except VectorSpaceError as error:
+            logger.warning("%s", error)
 
     # -- life
 
