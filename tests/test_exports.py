@@ -1,6 +1,7 @@
 """The public API: `__all__` is pinned, and every name in it is what it says."""
 
 import importlib
+from types import ModuleType
 
 import pytest
 
@@ -21,7 +22,7 @@ PUBLIC = {
 
 
 @pytest.mark.parametrize("package", PUBLIC, ids=lambda package: package.__name__)
-def test_exports_are_pinned_and_sorted(package) -> None:
+def test_exports_are_pinned_and_sorted(package: ModuleType) -> None:
     assert package.__all__ == sorted(PUBLIC[package].split())
     for name in package.__all__:
         assert getattr(package, name) is not None
@@ -31,7 +32,7 @@ def test_exports_are_pinned_and_sorted(package) -> None:
     "module",
     ["plugmem_core.embed", "plugmem_core.filters", "plugmem_core.recall", "plugmem_core.text"],
 )
-def test_documented_modules_import(module) -> None:
+def test_documented_modules_import(module: str) -> None:
     assert importlib.import_module(module).__doc__
 
 

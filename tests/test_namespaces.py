@@ -1,6 +1,8 @@
 """Isolation: from one namespace nothing of another can be seen, counted, reached or changed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -10,7 +12,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import labels, namespaces
 
-from plugmem_core import ClosedFactError, HashingEmbedder, Memory, Namespace, NotFoundError
+from plugmem_core import (
+    ClosedFactError,
+    Fact,
+    HashingEmbedder,
+    Memory,
+    Namespace,
+    NotFoundError,
+    RecalledFact,
+)
 from plugmem_core.clock import MAX_MS
 
 World: TypeAlias = tuple[Memory, list[Namespace]]
@@ -49,7 +59,7 @@ def visible(spaces: list[Namespace], scope: Namespace) -> set[int]:
     return {i for i, namespace in enumerate(spaces) if namespace[: len(scope)] == scope}
 
 
-def owners(facts) -> set[int]:
+def owners(facts: Iterable[Fact | RecalledFact]) -> set[int]:
     return {fact.id // 3 for fact in facts}
 
 
@@ -117,7 +127,7 @@ def check_reading(memory: Memory, spaces: list[Namespace], scope: Namespace) -> 
             assert found == [None] * 3
             for fact_id in ids:
                 assert memory.get(fact_id, namespace=scope) is None
-                for call in (memory.history, lambda *a, **n: memory.explain_absent(*a, "tea", **n)):
+                for call in (memory.history, partial(memory.explain_absent, text="tea")):
                     with pytest.raises(NotFoundError):
                         call(fact_id, namespace=scope)
 
@@ -214,7 +224,9 @@ def test_a_scope_sees_itself_and_what_is_below_it_and_nothing_else(
             check(memory, spaces, scope)
 
 
-def test_isolation_survives_reopening_and_another_handle(open_memory: OpenMemory, tmp_path) -> None:
+def test_isolation_survives_reopening_and_another_handle(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     path, spaces = tmp_path / "m.db", [*LOOK_ALIKES, ("later",)]
     with open_memory(path) as memory:
         for i, namespace in enumerate(LOOK_ALIKES):

@@ -452,7 +452,9 @@ def test_bug_15_no_stored_text_starts_a_line_of_the_block(
             (attack if place == "relation" else "feeds", attack + "x" if place == "target" else "T")
         ],
     )
-    rendered = memory.recall(entities=[memory.get(0).entity]).rendered
+    entity = memory.get(0).entity
+    assert entity is not None
+    rendered = memory.recall(entities=[entity]).rendered
     lines = rendered.splitlines()
     assert [line[:9] for line in lines] == ["## memory", "- [f0] " + lines[1][7:9], "- links: "]
     assert rendered.count("\n") == 3

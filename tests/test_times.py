@@ -1,6 +1,7 @@
 """The two clocks: when a fact was true, and when the memory knew of it."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -97,10 +98,11 @@ def test_every_source_looks_from_the_same_instant(
     memory.remember("desk two", entity="Ivo", tags=["t"], metadata={"a": 1}, vector=[1, 0])
     clock.tick(10 * DAY)
     memory.revise(0, "desk five", valid_from=START + 5 * DAY)
-    question: dict[str, Any] = {
+    questions: dict[str, dict[str, Any]] = {
         "text": {"text": "desk"}, "entities": {"entities": ["ivo"]}, "tags": {"tags": ["t"]},
         "where": {"where": {"a": 1}}, "vector": {"vector": [1, 0]}, "range": {"range": (0, MAX_MS)},
-    }[source]  # fmt: skip
+    }  # fmt: skip
+    question = questions[source]
 
     def found(**times: int) -> list[int]:
         return [fact.id for fact in memory.recall(**question, **times).facts]
@@ -246,6 +248,7 @@ def test_a_clock_set_back_breaks_nothing(memory: Memory, clock: Clock) -> None:
     clock.set(START + DAY)
     assert [fact.id for fact in memory.recall(range=(0, MAX_MS)).facts] == [2, 1, 3]
     old, new = memory.get_many([0, 2])
+    assert old.valid_to is not None
     assert old.valid_from <= old.valid_to
     assert new.valid_to is None
     assert memory.verify().ok
@@ -321,7 +324,7 @@ def test_naive_times_are_refused(memory: Memory, naive: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("at", [MIN_MS, -1, 0, MAX_MS])
-def test_all_of_the_calendar_is_accepted(open_memory: OpenMemory, tmp_path, at: int) -> None:
+def test_all_of_the_calendar_is_accepted(open_memory: OpenMemory, tmp_path: Path, at: int) -> None:
     with open_memory(tmp_path / "m.db") as memory:
         memory.remember("desk", valid_from=at)
     memory = open_memory(tmp_path / "m.db")

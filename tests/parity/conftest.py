@@ -1,6 +1,7 @@
 """The two engines, side by side."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
 
 
 @pytest.fixture
-def ours(tmp_path) -> Iterator[Ours]:
+def ours(tmp_path: Path) -> Iterator[Ours]:
     engine = Ours(tmp_path)
     yield engine
     engine.close()

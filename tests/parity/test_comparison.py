@@ -1,13 +1,15 @@
 """The judge of the differential test must itself be able to say no."""
 
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from .comparison import disagreement, is_one_ulp_swap
 
-RECALL = {
+RECALL: dict[str, Any] = {
     "facts": [
         {"id": 4, "score": 0.02, "sources": ["bm25"], "valid_to": None},
         {"id": 7, "score": 0.01, "sources": ["time"], "valid_to": 5},
@@ -18,7 +20,7 @@ RECALL = {
 }
 
 
-def swapped(gap: float) -> tuple[dict, dict]:
+def swapped(gap: float) -> tuple[dict[str, Any], dict[str, Any]]:
     left, right = copy.deepcopy(RECALL), copy.deepcopy(RECALL)
     left["facts"][1]["score"] = left["facts"][0]["score"] - gap
     right["facts"] = left["facts"][::-1]
@@ -43,7 +45,9 @@ def test_equal_outcomes_agree() -> None:
         (lambda it: it.update(rendered=""), ".rendered"),
     ],
 )
-def test_any_difference_is_reported_where_it_is(change, place: str) -> None:
+def test_any_difference_is_reported_where_it_is(
+    change: Callable[[dict[str, Any]], object], place: str
+) -> None:
     other = copy.deepcopy(RECALL)
     change(other)
     problem = disagreement(RECALL, other)

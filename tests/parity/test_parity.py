@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from .generator import DAY, PLAIN_RELATIONS, START, Author, Profile
-from .operations import NewFact, Recall, Remember, RememberMany, Vector
+from .operations import NewFact, Operation, Recall, Remember, RememberMany, Vector
 from .play import Game
 from .reference import Reference
 
@@ -100,10 +100,10 @@ def test_the_reference_records_at_the_frozen_instant(reference: Reference) -> No
 
 
 def test_the_same_seed_writes_the_same_history(reference: Reference) -> None:
-    def told() -> list[object]:
+    def told() -> list[Operation]:
         author = Author("again", PROFILES[1])
         reference.open(dim=8, knobs=author.knobs())
-        steps = []
+        steps: list[Operation] = []
         for step in author.history(queries=20):
             author.learn(step, reference.apply(step))
             steps.append(step)

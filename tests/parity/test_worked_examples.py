@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from clocks import DAY, Clock
 
-from plugmem_core import Memory, MemoryConfig
+from plugmem_core import Memory, MemoryConfig, RecallResult
 from plugmem_core.clock import to_ms
 from plugmem_core.errors import InvalidInputError
 from plugmem_core.model import Similar
@@ -22,21 +22,21 @@ def block(*lines: str) -> str:
     return "".join(f"{line}\n" for line in ("## memory", *lines))
 
 
-def assert_hits(result, *expected: tuple[int, float]) -> None:
+def assert_hits(result: RecallResult, *expected: tuple[int, float]) -> None:
     assert [fact.id for fact in result.facts] == [id_ for id_, _ in expected]
     scores = [score for _, score in expected]
     assert [fact.score for fact in result.facts] == pytest.approx(scores, rel=1e-6)
 
 
-def sources(result) -> list[str]:
+def sources(result: RecallResult) -> list[str]:
     return ["+".join(sorted(fact.sources)) for fact in result.facts]
 
 
-def ids(result) -> list[int]:
+def ids(result: RecallResult) -> list[int]:
     return [fact.id for fact in result.facts]
 
 
-def edges(result) -> list[tuple[str, str, str]]:
+def edges(result: RecallResult) -> list[tuple[str, str, str]]:
     return [(edge.src, edge.relation, edge.dst) for edge in result.edges]
 
 

@@ -49,7 +49,7 @@ def test_name_without_indexable_characters_is_refused(name: str) -> None:
 
 def test_name_that_is_no_storable_text_is_refused() -> None:
     with pytest.raises(WrongTypeError, match="entity is 7"):
-        entity_key(7)  # type: ignore[arg-type]
+        entity_key(7)
     with pytest.raises(InvalidInputError, match="NUL"):
         entity_key("a\0b")
     with pytest.raises(TooLargeError, match=str(MAX_NAME_BYTES)):

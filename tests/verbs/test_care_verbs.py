@@ -2,13 +2,13 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Never
 
 import pytest
 from clocks import SECOND, Clock
 from conftest import OpenMemory
 
 from plugmem_core import HashingEmbedder, MaintainReport, Memory, MemoryConfig, ReadOnlyError, Stats
-from typing import Never
 
 # --- stats ------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ def test_the_vector_graph_loses_what_is_purged(open_memory: OpenMemory) -> None:
 
 def test_maintain_makes_pending_vectors(open_memory: OpenMemory, tmp_path: Path) -> None:
     class Failing(HashingEmbedder):
-        def embed_documents(self, texts) -> Never:
+        def embed_documents(self, texts: list[str]) -> Never:
             raise ConnectionError
 
     with open_memory(tmp_path / "m.db", embedder=Failing(256)) as memory:

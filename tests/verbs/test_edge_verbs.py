@@ -1,5 +1,8 @@
 """`link`, `unlink` and `edges`."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from clocks import DAY, SECOND, START, Clock
 from conftest import OpenMemory
@@ -45,7 +48,7 @@ def test_the_same_link_again_changes_nothing(memory: Memory, clock: Clock) -> No
     "change", [{"provenance": 1}, {"properties": {"a": 2}}, {"properties": None}], ids=str
 )
 def test_a_link_with_other_particulars_begins_a_new_version(
-    memory: Memory, clock: Clock, change: dict
+    memory: Memory, clock: Clock, change: dict[str, Any]
 ) -> None:
     memory.remember_many([{"text": "first"}, {"text": "second"}])
     memory.link("Owen", "mentors", "Priya", provenance=0, properties={"a": 1})
@@ -230,7 +233,7 @@ def test_an_unlink_ends_the_edge_of_exactly_one_namespace(memory: Memory) -> Non
     assert [edge.namespace for edge in memory.edges()] == [(), ("a", "b")]
 
 
-def test_edges_survive_reopening(open_memory: OpenMemory, clock: Clock, tmp_path) -> None:
+def test_edges_survive_reopening(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
     with open_memory(tmp_path / "m.db") as memory:
         memory.link("Owen", "mentors", "Priya", properties={"a": 1})
         clock.tick()

@@ -1,6 +1,8 @@
 """`entities`, `rename_entity`, `alias_entity` and `merge_entities`."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from clocks import DAY, Clock
@@ -9,19 +11,19 @@ from conftest import OpenMemory
 from plugmem_core import Entity, InvalidInputError, Memory, NotFoundError
 
 
-def names(memory: Memory, *args, **options) -> list[tuple[str, tuple[str, ...], int]]:
+def names(memory: Memory, *args: Any, **options: Any) -> list[tuple[str, tuple[str, ...], int]]:
     return [(e.name, e.aliases, e.facts) for e in memory.entities(*args, **options)]
 
 
-def about(memory: Memory, entity: str, **options) -> list[int]:
+def about(memory: Memory, entity: str, **options: Any) -> list[int]:
     return [fact.id for fact in memory.list_facts(entity=entity, **options)]
 
 
-def around(memory: Memory, entity: str, **options) -> set[int]:
+def around(memory: Memory, entity: str, **options: Any) -> set[int]:
     return {fact.id for fact in memory.recall(entities=[entity], anchors="given", **options).facts}
 
 
-def triples(memory: Memory, *args, **options) -> list[tuple[str, str, str]]:
+def triples(memory: Memory, *args: Any, **options: Any) -> list[tuple[str, str, str]]:
     return [(e.src, e.relation, e.dst) for e in memory.edges(*args, **options)]
 
 
@@ -291,13 +293,14 @@ def test_the_same_text_of_two_merged_entities_stays_two_facts(memory: Memory) ->
 
 def test_unknown_entities_are_not_found_and_not_made(people: Memory) -> None:
     stats = people.stats()
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: people.rename_entity("nobody", "x"),
         lambda: people.alias_entity("nobody", "x"),
         lambda: people.merge_entities("nobody", "Jon"),
         lambda: people.merge_entities("Jon", "nobody"),
         lambda: people.rename_entity("Jon", "x", namespace=("elsewhere",)),
-    ):
+    )
+    for call in calls:
         with pytest.raises(NotFoundError, match=r"nobody|elsewhere"):
             call()
     assert people.stats() == stats
@@ -322,7 +325,7 @@ def test_names_are_managed_in_exactly_one_namespace(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("change", ["rename", "alias", "merge"])
-def test_another_handle_follows(open_memory: OpenMemory, tmp_path, change: str) -> None:
+def test_another_handle_follows(open_memory: OpenMemory, tmp_path: Path, change: str) -> None:
     one, other = open_memory(tmp_path / "m.db"), open_memory(tmp_path / "m.db")
     one.remember("likes tea", entity="Jon", links=[("knows", "Mara")])
     one.remember("lives in Bern", entity="Ames")

@@ -1,9 +1,11 @@
 """`forget`, `forget_many`, `get`, `get_many` and `history`."""
 
+from collections.abc import Iterable, Sequence
+
 import pytest
 from clocks import SECOND, Clock
 
-from plugmem_core import InvalidInputError, Memory, NotFoundError, Receipt
+from plugmem_core import Fact, InvalidInputError, Memory, NotFoundError, RecalledFact, Receipt
 
 # --- forgetting -------------------------------------------------------------------------------
 
@@ -28,7 +30,7 @@ def seen_anywhere(memory: Memory, fact_id: int, clock: Clock) -> list[str]:
     questions = [{}, {"closed": True}, *({"as_of": at} for at in everywhen)]
     questions += [{"known_at": at} for at in everywhen]
     words = "nine ten eleven degrees"
-    found = {
+    found: dict[str, Sequence[Fact | RecalledFact | None]] = {
         "get": [memory.get(fact_id)],
         "history": [fact for other in (0, 1, 2) for fact in history_or_none(memory, other)],
         "list": [fact for q in questions for fact in memory.list_facts(**q)],
@@ -48,7 +50,7 @@ def seen_anywhere(memory: Memory, fact_id: int, clock: Clock) -> list[str]:
     ]
 
 
-def history_or_none(memory: Memory, fact_id: int):
+def history_or_none(memory: Memory, fact_id: int) -> Iterable[Fact]:
     try:
         return memory.history(fact_id)
     except NotFoundError:

@@ -1,6 +1,7 @@
 """`list_facts`: every condition, and pages that hold still while facts come and go."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,7 +77,9 @@ def test_conditions_narrow_the_listing(
     assert page.next_cursor is None
 
 
-def pages(memory: Memory, limit: int, between: Callable[[], object], **conditions: Any):
+def pages(
+    memory: Memory, limit: int, between: Callable[[], object], **conditions: Any
+) -> list[int]:
     """All ids of a listing, and what happens between two of its pages."""
     ids: list[int] = []
     cursor = None
@@ -140,7 +143,7 @@ def test_revisions_between_pages_repeat_no_id(memory: Memory, clock: Clock) -> N
 
 
 def test_a_cursor_holds_in_another_handle_and_after_a_rebuild(
-    open_memory: OpenMemory, tmp_path
+    open_memory: OpenMemory, tmp_path: Path
 ) -> None:
     one, other = open_memory(tmp_path / "m.db"), open_memory(tmp_path / "m.db")
     one.remember_many({"text": f"note {i}"} for i in range(4))

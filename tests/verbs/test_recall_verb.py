@@ -1,13 +1,21 @@
 """`recall`: conditions act on every source, limits and budgets hold, and scores add up."""
 
 import itertools
+from pathlib import Path
 from typing import Any, Never
 
 import pytest
 from clocks import DAY, START, Clock
 from conftest import OpenMemory
 
-from plugmem_core import HashingEmbedder, InvalidInputError, Memory, MemoryConfig, VectorSpaceError
+from plugmem_core import (
+    HashingEmbedder,
+    InvalidInputError,
+    Memory,
+    MemoryConfig,
+    RecallResult,
+    VectorSpaceError,
+)
 
 SOURCES: dict[str, dict[str, Any]] = {
     "bm25": {"text": "tea"},
@@ -39,7 +47,7 @@ def shelf(memory: Memory, clock: Clock) -> Memory:
     return memory
 
 
-def ids(result) -> list[int]:
+def ids(result: RecallResult) -> list[int]:
     return [fact.id for fact in result.facts]
 
 
@@ -233,6 +241,7 @@ def test_facts_below_the_least_score_do_not_count_as_left_out(shelf: Memory) -> 
 def test_a_recalled_fact_carries_all_of_the_fact(shelf: Memory, source: str) -> None:
     for fact in shelf.recall(**SOURCES[source], closed=True).facts:
         stored = shelf.get(fact.id)
+        assert stored is not None
         assert fact[:12] == stored[:]
         assert fact.score > 0
         assert fact.sources == (source,)
@@ -292,6 +301,7 @@ def test_contributions_times_boost_are_the_score(shelf: Memory, clock: Clock, so
     clock.tick(100 * DAY)
     question = COMBINED if source == "combined" else SOURCES[source]
     result = shelf.recall(**question, explain=True)
+    assert result.explanation is not None
     assert [one.id for one in result.explanation.facts] == ids(result)
     for fact in result.facts:
         explained = result.explanation[fact.id]
@@ -315,15 +325,20 @@ def test_ranks_of_a_source_are_places_from_one(shelf: Memory) -> None:
 def test_weights_of_the_configuration_show_in_contributions(open_memory: OpenMemory) -> None:
     memory = open_memory(config=MemoryConfig(w_bm25=3.0, rrf_k=10, w_recency=0))
     memory.remember("green tea")
-    explained = memory.recall("tea", explain=True).explanation[0]
+    explanation = memory.recall("tea", explain=True).explanation
+    assert explanation is not None
+    explained = explanation[0]
     assert explained.evidence[0].contribution == pytest.approx(3 / 11)
-    assert (explained.boost, explained.score) == (1, pytest.approx(3 / 11))
+    assert explained.boost == 1
+    assert explained.score == pytest.approx(3 / 11)
 
 
 def test_explanations_cost_only_those_who_ask(shelf: Memory) -> None:
     assert shelf.recall("tea").explanation is None
+    explanation = shelf.recall("tea", explain=True).explanation
+    assert explanation is not None
     with pytest.raises(KeyError):
-        shelf.recall("tea", explain=True).explanation[99]
+        explanation[99]
 
 
 # --- vectors ----------------------------------------------------------------------------------
@@ -346,7 +361,9 @@ def test_an_embedder_makes_the_question_a_vector(open_memory: OpenMemory) -> Non
     assert memory.recall("tea").facts[0].sources == ("bm25", "vector")
 
 
-def test_text_recall_goes_on_under_another_embedder(open_memory: OpenMemory, tmp_path) -> None:
+def test_text_recall_goes_on_under_another_embedder(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     with open_memory(tmp_path / "m.db", embedder=HashingEmbedder(64)) as memory:
         memory.remember("green tea")
     memory = open_memory(tmp_path / "m.db", embedder=HashingEmbedder(32))
@@ -359,7 +376,7 @@ def test_text_recall_goes_on_under_another_embedder(open_memory: OpenMemory, tmp
 
 def test_text_recall_goes_on_when_the_embedder_fails(open_memory: OpenMemory) -> None:
     class Failing(HashingEmbedder):
-        def embed_query(self, text) -> Never:
+        def embed_query(self, text: str) -> Never:
             raise ConnectionError("no route to the model")
 
     embedder = Failing(2)
@@ -374,7 +391,7 @@ def test_text_recall_goes_on_when_the_embedder_fails(open_memory: OpenMemory) ->
 
 
 def test_answers_do_not_depend_on_what_happened_to_the_index(
-    open_memory: OpenMemory, tmp_path
+    open_memory: OpenMemory, tmp_path: Path
 ) -> None:
     clock = Clock()
     memory = open_memory(tmp_path / "m.db", clock=clock)

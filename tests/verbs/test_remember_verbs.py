@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from clocks import DAY, SECOND, START, Clock
 from conftest import OpenMemory
@@ -298,7 +300,7 @@ class Failing(HashingEmbedder):
 
     fails = True
 
-    def embed_documents(self, texts):
+    def embed_documents(self, texts: list[str]) -> list[npt.NDArray[np.float32]]:
         if self.fails:
             raise ConnectionError("no route to the model")
         return super().embed_documents(texts)
@@ -427,7 +429,7 @@ def test_the_embedder_is_asked_once_for_all(open_memory: OpenMemory) -> None:
     calls = []
 
     class Counting(HashingEmbedder):
-        def embed_documents(self, texts):
+        def embed_documents(self, texts: list[str]) -> list[npt.NDArray[np.float32]]:
             calls.append(texts)
             return super().embed_documents(texts)
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from clocks import DAY, SECOND, START, Clock
 from conftest import OpenMemory
@@ -236,8 +238,9 @@ def test_with_an_embedder_a_new_text_gets_a_new_vector(open_memory: OpenMemory) 
     memory = open_memory(embedder=HashingEmbedder(64))
     memory.remember("green tea")
     memory.revise(0, "rye bread")
-    facts = memory.recall(vector=HashingEmbedder(64).embed_query("rye bread"), explain=True)
-    assert facts.explanation[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
+    result = memory.recall(vector=HashingEmbedder(64).embed_query("rye bread"), explain=True)
+    assert result.explanation is not None
+    assert result.explanation[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 
 
 def test_with_an_embedder_tags_alone_keep_the_vector(open_memory: OpenMemory) -> None:
@@ -245,6 +248,7 @@ def test_with_an_embedder_tags_alone_keep_the_vector(open_memory: OpenMemory) ->
     memory.remember("green tea", vector=[0, 1])
     memory.revise(0, tags=["t"])
     result = memory.recall(vector=[0, 1], explain=True)
+    assert result.explanation is not None
     assert result.explanation[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 
 
@@ -252,7 +256,7 @@ def test_a_pending_vector_stays_pending_under_the_same_text(open_memory: OpenMem
     class Failing(HashingEmbedder):
         fails = True
 
-        def embed_documents(self, texts):
+        def embed_documents(self, texts: list[str]) -> list[npt.NDArray[np.float32]]:
             if self.fails:
                 raise TimeoutError
             return super().embed_documents(texts)

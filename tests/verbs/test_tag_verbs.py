@@ -1,5 +1,9 @@
 """`tags`, `rename_tag` and `remove_tag`."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 from clocks import DAY, START, Clock
 from conftest import OpenMemory
@@ -7,7 +11,7 @@ from conftest import OpenMemory
 from plugmem_core import InvalidInputError, Memory
 
 
-def counts(memory: Memory, *args, **options) -> dict[str, int]:
+def counts(memory: Memory, *args: Any, **options: Any) -> dict[str, int]:
     return {tag.name: tag.facts for tag in memory.tags(*args, **options)}
 
 
@@ -173,17 +177,18 @@ def test_only_the_scope_is_retagged(memory: Memory) -> None:
 @pytest.mark.parametrize("tag", ["", " ", "a\0b"])
 def test_bad_tags_are_refused(garden: Memory, tag: str) -> None:
     stats = garden.stats()
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: garden.rename_tag("red", tag),
         lambda: garden.rename_tag(tag, "red"),
         lambda: garden.remove_tag(tag),
-    ):
+    )
+    for call in calls:
         with pytest.raises(InvalidInputError):
             call()
     assert garden.stats() == stats
 
 
-def test_retagging_survives_reopening(open_memory: OpenMemory, tmp_path) -> None:
+def test_retagging_survives_reopening(open_memory: OpenMemory, tmp_path: Path) -> None:
     with open_memory(tmp_path / "m.db") as memory:
         memory.remember("a", tags=["t", "u"])
         memory.rename_tag("t", "v")

@@ -4,6 +4,8 @@ import asyncio
 import inspect
 import threading
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from clocks import Clock
 
@@ -98,7 +100,7 @@ async def test_the_event_loop_runs_on_while_a_twin_waits() -> None:
     loop_ran = threading.Event()
 
     class Waiting(HashingEmbedder):
-        def embed_documents(self, texts):
+        def embed_documents(self, texts: list[str]) -> list[npt.NDArray[np.float32]]:
             assert loop_ran.wait(timeout=30), "the loop was blocked"
             return super().embed_documents(texts)
 
