@@ -229,13 +229,18 @@ class Engine:
 
     # -- what is shown of facts and edges
 
-    def passing(self, where: Filter | None) -> IdSet | None:
-        """Return the facts whose metadata passes a filter; `None` without one."""
+    def passing(self, where: Filter | None) -> tuple[IdSet | None, int]:
+        """Return the facts whose metadata passes a filter, and the change up to which.
+
+        They are to be found anew when the index has moved on: a fact revised since is no
+        longer current, and its successor is not among them. Without a filter, `None`.
+        """
         if where is None:
-            return None
+            return None, self.index.change
         # Columns may have to be read from the file first: store, then gate.
         with self.store.reading(), self.gate.alone:
-            return IdSet.from_mask(self.index.metadata.mask(where, len(self.index.facts)))
+            index = self.index
+            return IdSet.from_mask(index.metadata.mask(where, len(index.facts))), index.change
 
     def cards(self, ids: Sequence[int]) -> dict[int, tuple[Any, ...]]:
         """Return what is shown of facts, by id; facts without a row are left out."""

@@ -271,6 +271,39 @@ def test_entities_are_renamed_while_others_read(path) -> None:
     run(RENAMING, path)
 
 
+REVISING = """
+    import sys, threading
+    from plugmem_core import Memory, MemoryConfig
+
+    memory = Memory.open(sys.argv[1], config=MemoryConfig(durability="normal"))
+    memory.remember("version 0", key="k", metadata={"n": 1})
+    done = threading.Event()
+    seen, listed, by_key = [], [], []
+
+    def revise():
+        for number in range(1, 400):
+            memory.remember(f"version {number}", key="k", metadata={"n": 1})
+        done.set()
+
+    def look():
+        while not done.is_set():
+            seen.append(len(memory.recall("version", where={"n": 1}).facts))
+            listed.append(len(memory.list_facts(where={"n": 1}).facts))
+            by_key.append(len(memory.list_facts(key="k").facts))
+
+    threads = [threading.Thread(target=job, daemon=True) for job in (revise, look, look)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert set(seen) == set(listed) == set(by_key) == {1}, (seen, listed, by_key)
+"""
+
+
+def test_a_fact_is_seen_while_it_is_revised_its_old_version_or_its_new_one(path):
+    run(REVISING, path)
+
+
 CLOSING = """
     import sys, threading
     from plugmem_core import ClosedError, Memory

@@ -88,10 +88,13 @@ class ListingVerbs(Verbs):
         )
         after = -1 if cursor is None else decode_cursor(listing, cursor)
         engine = self._ready()
-        keyed = None if wanted_key is None else engine.store.by_key(wanted_key)
-        passing = engine.passing(query.where)
-        with engine.gate:
-            ids = self._page(query, passing, keyed, after, size + 1)
+        ids = None
+        while ids is None:
+            passing, change = engine.passing(query.where)
+            keyed = None if wanted_key is None else engine.store.by_key(wanted_key)
+            with engine.gate:
+                if engine.index.change == change:
+                    ids = self._page(query, passing, keyed, after, size + 1)
         facts = engine.facts(ids[:size])
         more = len(ids) > size
         return FactPage(tuple(facts), encode_cursor(listing, ids[size - 1]) if more else None)

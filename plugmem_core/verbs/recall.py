@@ -24,6 +24,7 @@ from plugmem_core.recall import (
     rank,
     require_question,
 )
+from plugmem_core.store import Vector
 from plugmem_core.verbs.base import Verbs, twin
 
 ATTEMPTS = 8
@@ -194,21 +195,32 @@ class RecallVerbs(Verbs):
         vector = query.vector
         if vector is None and query.text and engine.vectorizer.embedder is not None:
             vector, note = engine.vectorizer.query(query.text, engine.state)
-        passing = engine.passing(query.where)
-        now = engine.clock()
+        while True:
+            passing, change = engine.passing(query.where)
+            now = engine.clock()
+            with engine.gate:
+                if passing is None or engine.index.change == change:
+                    return self._rank_inside(engine, query, vector, now, passing, note)
+
+    def _rank_inside(
+        self,
+        engine: Engine,
+        query: Query,
+        vector: Vector | None,
+        now: int,
+        passing: IdSet | None,
+        note: str | None,
+    ) -> _Found:
         index = engine.index
-        with engine.gate:
-            ranking = rank(index, engine.config, query, vector, now, passing)
-            known_at = OPEN if query.known_at is None else query.known_at
-            edges = index.edges(ranking.edges, known_at) if ranking.edges else ()
-            rows = ranking.selection.rows
-            unlearned = set()
-            if known_at < OPEN:
-                closed_at = index.facts.closed_at
-                unlearned = {fact for fact, *_ in rows if known_at < closed_at(fact) < OPEN}
-            explained = (
-                explain_rows(index, ranking, rows, engine.config, now) if query.explain else ()
-            )
+        ranking = rank(index, engine.config, query, vector, now, passing)
+        known_at = OPEN if query.known_at is None else query.known_at
+        edges = index.edges(ranking.edges, known_at) if ranking.edges else ()
+        rows = ranking.selection.rows
+        unlearned = set()
+        if known_at < OPEN:
+            closed_at = index.facts.closed_at
+            unlearned = {fact for fact, *_ in rows if known_at < closed_at(fact) < OPEN}
+        explained = explain_rows(index, ranking, rows, engine.config, now) if query.explain else ()
         return _Found(ranking, edges, unlearned, explained, passing, now, note)
 
     def _answer(self, query: Query) -> RecallResult:
