@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -23,6 +23,8 @@ from plugmem_core.kernels import (
 
 from .tables import ALL, EVERY_FACT, facts, put, scope
 
+Damage: TypeAlias = Callable[[bytes], bytes]
+
 DIM = 5
 
 
@@ -37,7 +39,7 @@ class Kind:
     extend: Callable[[Any], object]
 
 
-def fill_facts(table, rng) -> None:
+def fill_facts(table: FactTable, rng: np.random.Generator) -> None:
     for fact in rng.permutation(60)[:50].tolist():
         put(
             table,
@@ -55,7 +57,7 @@ def fill_facts(table, rng) -> None:
     table.remove([3, 8])
 
 
-def read_facts(table):
+def read_facts(table: FactTable) -> object:
     ids = table.ids()
     return (
         ids,
@@ -67,48 +69,48 @@ def read_facts(table):
     )
 
 
-def extend_facts(table) -> None:
+def extend_facts(table: FactTable) -> None:
     put(table, len(table), recorded_at=4)
     put(table, 0, recorded_at=4)
     table.remove(table.ids()[:2])
 
 
-def fill_dictionary(dictionary, rng) -> None:
+def fill_dictionary(dictionary: Dictionary, rng: np.random.Generator) -> None:
     for number in rng.permutation(200).tolist():
         dictionary.intern("é" * (number % 5) + str(number))
 
 
-def read_dictionary(dictionary):
+def read_dictionary(dictionary: Dictionary) -> object:
     names = [dictionary.name(number) for number in range(len(dictionary))]
     return names, [dictionary.find(name) for name in [*names, "absent"]]
 
 
-def fill_lists(lists, rng) -> None:
+def fill_lists(lists: IdLists, rng: np.random.Generator) -> None:
     for _ in range(200):
         lists.add(int(rng.integers(0, 9)), int(rng.integers(0, 50)))
 
 
-def read_lists(lists):
+def read_lists(lists: IdLists) -> object:
     table = facts(range(50))
     keys = range(len(lists) + 1)
     return [(lists.list(key), lists.last(key, 3, 25), lists.count(key, table, ALL)) for key in keys]
 
 
-def extend_lists(lists) -> None:
+def extend_lists(lists: IdLists) -> None:
     for key, fact in [(0, 0), (0, 25), (2, 10**6), (0, NO_ID - 1)]:
         lists.add(key, fact)
         lists.remove(key, fact)
     lists.remove_facts(facts(range(20)))
 
 
-def fill_lexical(index, rng) -> None:
+def fill_lexical(index: Lexical, rng: np.random.Generator) -> None:
     for document in range(40):
         words = [f"w{number}" for number in rng.integers(0, 30, size=int(rng.integers(0, 12)))]
         index.add_tokens(document * 2, words + ["long"] * (300 if document == 7 else 0))
     index.remove([10, 12])
 
 
-def read_lexical(index):
+def read_lexical(index: Lexical) -> object:
     words = [f"w{number}" for number in range(31)] + ["long"]
     terms, frequencies = index.lookup(words)
     table = facts(range(100))
@@ -124,7 +126,7 @@ def read_lexical(index):
     )
 
 
-def extend_lexical(index) -> None:
+def extend_lexical(index: Lexical) -> None:
     for document in range(200, 203):
         index.add_tokens(document, ["w1", "new"])
     index.overlap(["w1", "other"], [0, 2, 200])
@@ -132,7 +134,7 @@ def extend_lexical(index) -> None:
     index.add_text(300, "w1 w2")
 
 
-def fill_graph(graph, rng) -> None:
+def fill_graph(graph: Graph, rng: np.random.Generator) -> None:
     for relation in range(3):
         graph.put_relation(relation, 10 - relation)
     for number in rng.permutation(60)[:50].tolist():
@@ -151,7 +153,7 @@ def fill_graph(graph, rng) -> None:
         )
 
 
-def read_graph(graph):
+def read_graph(graph: Graph) -> object:
     walks = [
         graph.walk([anchor], 3, 0.5, 30, 8, scope(valid_at=instant), history)
         for anchor in range(10)
@@ -173,18 +175,18 @@ def read_graph(graph):
     )
 
 
-def extend_graph(graph) -> None:
+def extend_graph(graph: Graph) -> None:
     for number in range(len(graph) + 2):
         graph.put(number, 1, 0, number % 4, NO_ID, 0, 0, OPEN, OPEN)
 
 
-def fill_vectors(pool, rng) -> None:
+def fill_vectors(pool: VectorPool, rng: np.random.Generator) -> None:
     for fact in rng.permutation(60)[:50].tolist():
         pool.put(fact, rng.standard_normal(DIM).astype(np.float32))
     pool.remove([1, 2, 3], 10)
 
 
-def read_vectors(pool):
+def read_vectors(pool: VectorPool) -> object:
     table = facts(range(60))
     query = np.ones(DIM, dtype=np.float32)
     return (
@@ -196,7 +198,7 @@ def read_vectors(pool):
     )
 
 
-def extend_vectors(pool) -> None:
+def extend_vectors(pool: VectorPool) -> None:
     for fact in (0, 5, 61):
         pool.put(fact, np.ones(DIM, dtype=np.float32))
     pool.remove([0, 7, 61], 30)
@@ -219,7 +221,7 @@ KINDS = [
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
-def filled(kind, seed=3):
+def filled(kind: Kind, seed: int = 3) -> Any:
     structure = kind.make()
     kind.fill(structure, np.random.default_rng(seed))
     return structure
@@ -227,7 +229,7 @@ def filled(kind, seed=3):
 
 @every_kind
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_loaded_is_what_was_saved(kind, seed) -> None:
+def test_what_is_loaded_is_what_was_saved(kind: Kind, seed: int) -> None:
     saved = filled(kind, seed)
     loaded = kind.make()
     loaded.load(memoryview(saved.save()))
@@ -239,14 +241,14 @@ def test_what_is_loaded_is_what_was_saved(kind, seed) -> None:
 
 
 @every_kind
-def test_an_empty_structure_is_saved_and_loaded(kind) -> None:
+def test_an_empty_structure_is_saved_and_loaded(kind: Kind) -> None:
     loaded = filled(kind)
     loaded.load(kind.make().save())
     assert kind.read(loaded) == kind.read(kind.make())
 
 
 @every_kind
-def test_a_failed_load_leaves_the_structure_as_it_was(kind) -> None:
+def test_a_failed_load_leaves_the_structure_as_it_was(kind: Kind) -> None:
     structure = filled(kind)
     before = kind.read(structure)
     data = filled(kind, seed=4).save()
@@ -257,7 +259,7 @@ def test_a_failed_load_leaves_the_structure_as_it_was(kind) -> None:
 
 
 @every_kind
-def test_every_cut_is_noticed(kind) -> None:
+def test_every_cut_is_noticed(kind: Kind) -> None:
     data = filled(kind).save()
     for size in range(0, len(data), max(1, len(data) // 200)):
         with pytest.raises(RuntimeError):
@@ -271,7 +273,7 @@ def test_vectors_of_another_dimension_are_refused() -> None:
 
 
 @st.composite
-def damages(draw):
+def damages(draw: st.DrawFn) -> Damage:
     """A function that damages an archive: bits flipped, a word replaced, bytes cut, all random."""
     where = draw(st.floats(0, 1, exclude_max=True))
     match draw(st.sampled_from(["flip", "word", "cut", "random", "header"])):
@@ -292,7 +294,7 @@ def damages(draw):
             return lambda data: replaced(data, 0.0, lambda _: count.to_bytes(8, "little"), 8)
 
 
-def replaced(data, where, change, size):
+def replaced(data: bytes, where: float, change: Damage, size: int) -> bytes:
     at = int(where * (len(data) - size) / 4) * 4 if size > 1 else int(where * len(data))
     return data[:at] + change(data[at : at + size]) + data[at + size :]
 
@@ -300,7 +302,7 @@ def replaced(data, where, change, size):
 @every_kind
 @settings(deadline=None, max_examples=150)
 @given(st.lists(damages(), min_size=1, max_size=3))
-def test_a_damaged_archive_is_refused_or_usable(kind, damage) -> None:
+def test_a_damaged_archive_is_refused_or_usable(kind: Kind, damage: list[Damage]) -> None:
     data = filled(kind).save()
     for spoil in damage:
         data = spoil(data) if data else data

@@ -1,3 +1,6 @@
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -50,7 +53,7 @@ ADMISSION = [
     [row[1:] for row in ADMISSION],
     ids=[row[0] for row in ADMISSION],
 )
-def test_admission(columns, clocks, admitted) -> None:
+def test_admission(columns: dict[str, Any], clocks: dict[str, Any], admitted: bool) -> None:
     table = FactTable()
     put(table, 0, **columns)
     assert table.admits(scope(**clocks), 0) is admitted
@@ -106,7 +109,9 @@ clocks = st.fixed_dictionaries(
 )
 
 
-def expected_admission(row, view, mask, allowed):
+def expected_admission(
+    row: dict[str, Any], view: dict[str, Any], mask: bytes | None, allowed: bool
+) -> bool:
     still_open = view["valid_at"] < row["valid_to"]
     unlearned = view["unknown_closings"] and row["closed_at"] > view["known_at"]
     return (
@@ -128,7 +133,10 @@ def expected_admission(row, view, mask, allowed):
     st.booleans(),
 )
 def test_every_reading_of_a_table_agrees_with_the_rules_of_admission(
-    stored, view, mask, by_set
+    stored: list[tuple[dict[str, Any], bool]],
+    view: dict[str, Any],
+    mask: bytes | None,
+    by_set: bool,
 ) -> None:
     table, allowed = FactTable(), IdSet(len(stored))
     for fact, (row, chosen) in enumerate(stored):
@@ -199,7 +207,9 @@ def test_removed_facts_are_gone_and_their_ids_may_return() -> None:
 
 
 @pytest.mark.parametrize("read", [FactTable.row, FactTable.entity, FactTable.recorded])
-def test_columns_of_an_id_beyond_the_table_are_refused(read) -> None:
+def test_columns_of_an_id_beyond_the_table_are_refused(
+    read: Callable[[FactTable, int], object],
+) -> None:
     with pytest.raises(IndexError):
         read(facts([0]), 1000)
 
@@ -222,7 +232,7 @@ def test_ranked_needs_one_score_an_id() -> None:
     st.lists(st.tuples(st.integers(0, 300), st.sampled_from([0.5, 1.0, 2.0])), max_size=300),
     st.integers(0, 90),
 )
-def test_merging_keeps_the_best(pairs, limit) -> None:
+def test_merging_keeps_the_best(pairs: list[tuple[int, float]], limit: int) -> None:
     ids, scores = [fact for fact, _ in pairs], [score for _, score in pairs]
     best = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:limit]
     assert Ranked.of(ids, scores).merge(Ranked(), limit).items() == best
@@ -231,7 +241,7 @@ def test_merging_keeps_the_best(pairs, limit) -> None:
 # -- IdSet
 
 
-def id_set(ids, size):
+def id_set(ids: Iterable[int], size: int) -> IdSet:
     made = IdSet(size)
     for fact in ids:
         made.add(fact)
@@ -242,7 +252,7 @@ members = st.sets(st.integers(0, 129), max_size=20)
 
 
 @given(members, members)
-def test_set_operations_are_those_of_sets(first, second) -> None:
+def test_set_operations_are_those_of_sets(first: set[int], second: set[int]) -> None:
     for operation, expected in [
         (IdSet.intersect, first & second),
         (IdSet.unite, first | second),
@@ -255,7 +265,7 @@ def test_set_operations_are_those_of_sets(first, second) -> None:
 
 
 @given(st.integers(0, 130), st.data())
-def test_a_complement_holds_the_other_ids_below_the_size(size, data) -> None:
+def test_a_complement_holds_the_other_ids_below_the_size(size: int, data: st.DataObject) -> None:
     inside = data.draw(st.sets(st.integers(0, size - 1))) if size else set()
     changed = id_set(inside, size)
     changed.complement()

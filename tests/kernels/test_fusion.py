@@ -1,5 +1,7 @@
 """Reciprocal-rank fusion against the formula written down again."""
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,19 +15,27 @@ DAY = 86_400_000
 HALF_LIFE = 180 * DAY
 
 
-def table_of(recorded):
+def table_of(recorded: Iterable[int]) -> FactTable:
     table = FactTable()
     for fact, instant in enumerate(recorded):
         put(table, fact, recorded_at=instant, size=10 * fact)
     return table
 
 
-def ranked(ids):
+def ranked(ids: Sequence[int]) -> Ranked:
     return Ranked.of(list(ids), [0.0] * len(ids))
 
 
-def fused_scores(lists, weights, k, boost, now, recorded):
-    scores, sources = {}, {}
+def fused_scores(
+    lists: list[list[int]],
+    weights: list[float],
+    k: float,
+    boost: float,
+    now: int,
+    recorded: list[int],
+) -> tuple[dict[int, np.float32], dict[int, int]]:
+    scores: dict[int, np.float32] = {}
+    sources: dict[int, int] = {}
     for bit, (ids, weight) in enumerate(zip(lists, weights, strict=True)):
         for rank, fact in enumerate(ids):
             part = np.float32(weight) / (np.float32(k) + np.float32(rank) + np.float32(1))
@@ -43,7 +53,9 @@ weights = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=4, max_size=4
 
 @settings(deadline=None)
 @given(rankings, weights, st.sampled_from([1, 60]), st.sampled_from([0.0, 0.25]), st.data())
-def test_scores_sources_and_order_are_the_formula(lists, parts, k, boost, data) -> None:
+def test_scores_sources_and_order_are_the_formula(
+    lists: list[list[int]], parts: list[float], k: float, boost: float, data: st.DataObject
+) -> None:
     recorded = data.draw(st.lists(st.integers(0, 900 * DAY), min_size=31, max_size=31))
     now = 500 * DAY  # some facts are recorded in the future of it
     table = table_of(recorded)
@@ -60,7 +72,9 @@ def test_scores_sources_and_order_are_the_formula(lists, parts, k, boost, data) 
 def test_the_best_score_of_one_source() -> None:
     table = table_of([0])
     found = fuse([ranked([0])], [1.0], 60, 0.25, HALF_LIFE, 0, table)
-    assert found.rows(1) == [(0, pytest.approx(1.25 / 61, rel=1e-6), 1, 0)]
+    [(fact, score, sources, size)] = found.rows(1)
+    assert (fact, sources, size) == (0, 1, 0)
+    assert score == pytest.approx(1.25 / 61, rel=1e-6)
 
 
 def test_the_boost_halves_with_each_half_life_and_the_future_counts_as_now() -> None:

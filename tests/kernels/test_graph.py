@@ -1,16 +1,25 @@
 """The bounded walk and its candidates against plain loops over a list of edges."""
 
+from collections.abc import Sequence
+from random import Random
+from typing import Any, TypeAlias
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugmem_core.kernels import NO_ID, OPEN, Graph, IdLists, graph_candidates
+from plugmem_core.kernels import NO_ID, OPEN, Graph, IdLists, Scope, graph_candidates
 
 from .tables import ALL, EVERY_FACT, facts, scope
+
+Row: TypeAlias = dict[str, int]
+"""The columns of an edge."""
+Found: TypeAlias = tuple[list[int], list[tuple[int, float]]]
+"""The edges met, and the nodes with their weights."""
 
 WIDE = {"max_edges": EVERY_FACT, "max_nodes": EVERY_FACT}
 
 
-def edge(src, relation, dst, **times):
+def edge(src: int, relation: int, dst: int, **times: int) -> Row:
     return {
         "src": src,
         "relation": relation,
@@ -23,7 +32,7 @@ def edge(src, relation, dst, **times):
     } | times
 
 
-def graph_of(edges, ranks=(0, 1, 2)):
+def graph_of(edges: list[Row], ranks: Sequence[int] = (0, 1, 2)) -> Graph:
     graph = Graph()
     for relation, rank in enumerate(ranks):
         graph.put_relation(relation, rank)
@@ -32,18 +41,37 @@ def graph_of(edges, ranks=(0, 1, 2)):
     return graph
 
 
-def walk(graph, anchors, depth, *, view=ALL, history=False, decay=0.5, **caps):
+def walk(
+    graph: Graph,
+    anchors: list[int],
+    depth: int,
+    *,
+    view: Scope = ALL,
+    history: bool = False,
+    decay: float = 0.5,
+    **caps: int,
+) -> Found:
     found = graph.walk(anchors, depth, decay, **(WIDE | caps), scope=view, history=history)
     return found.edges, list(zip(found.nodes, found.weights, strict=True))
 
 
-def statement(row):
+def statement(row: Row) -> tuple[int, ...]:
     """What two versions of one edge have in common; a walk lists it once."""
     return tuple(row[part] for part in ("src", "relation", "dst", "provenance"))
 
 
-def expected_walk(edges, ranks, anchors, depth, clocks, *, history, max_edges, max_nodes):
-    def holds(row):
+def expected_walk(
+    edges: list[Row],
+    ranks: Sequence[int],
+    anchors: list[int],
+    depth: int,
+    clocks: dict[str, Any],
+    *,
+    history: bool,
+    max_edges: int,
+    max_nodes: int,
+) -> Found:
+    def holds(row: Row) -> bool:
         if not history:  # what holds now: open, or with an end known ahead of time
             lasts = row["valid_to"] == OPEN or row["valid_to"] > row["closed_at"]
             return lasts and row["valid_from"] <= clocks["valid_at"] < row["valid_to"]
@@ -52,14 +80,14 @@ def expected_walk(edges, ranks, anchors, depth, clocks, *, history, max_edges, m
         began = max(row["valid_from"], OPEN if row["recorded_at"] > clocks["known_at"] else -OPEN)
         return began <= clocks["valid_at"] and (not ended or unlearned)
 
-    def touching(node, near, far):
+    def touching(node: int, near: str, far: str) -> list[int]:
         met = [n for n, row in enumerate(edges) if row[near] == node and holds(row)]
         if history:
             return sorted(met, key=lambda n: (-edges[n]["valid_from"], -n))
         return sorted(met, key=lambda n: (ranks[edges[n]["relation"]], edges[n][far], n))
 
     nodes = dict.fromkeys(anchors, 1.0)
-    met = []
+    met: list[int] = []
     frontier, weight = list(nodes), 1.0
     for _ in range(depth):
         weight *= 0.5
@@ -84,7 +112,7 @@ instants = st.integers(0, 4)
 
 
 @st.composite
-def edge_lists(draw):
+def edge_lists(draw: st.DrawFn) -> list[Row]:
     """Edges among six nodes; at most one open version of a triple, as truth allows."""
     rows = draw(
         st.lists(
@@ -126,7 +154,15 @@ def edge_lists(draw):
     st.randoms(use_true_random=False),
 )
 def test_a_walk_is_breadth_first_within_its_caps(
-    edges, ranks, anchors, depth, clocks, history, max_edges, max_nodes, random
+    edges: list[Row],
+    ranks: Sequence[int],
+    anchors: list[int],
+    depth: int,
+    clocks: dict[str, Any],
+    history: bool,
+    max_edges: int,
+    max_nodes: int,
+    random: Random,
 ) -> None:
     graph = Graph()
     for relation, rank in enumerate(ranks):
@@ -211,8 +247,15 @@ def test_rows_and_counts_follow_the_edges() -> None:
 # -- candidates
 
 
-def expected_candidates(found, facts_of, edges, stored, caps):
-    chosen, examined = {}, 0
+def expected_candidates(
+    found: Found,
+    facts_of: dict[int, list[int]],
+    edges: list[Row],
+    stored: set[int],
+    caps: dict[str, int],
+) -> list[tuple[int, float]]:
+    chosen: dict[int, float] = {}
+    examined = 0
     for node, weight in found[1]:
         for fact in facts_of.get(node, []):
             examined += 1
@@ -250,7 +293,11 @@ def expected_candidates(found, facts_of, edges, stored, caps):
     ),
 )
 def test_candidates_are_taken_in_order_of_the_walk_within_their_caps(
-    triples, facts_by_node, stored, anchors, caps
+    triples: list[tuple[int, int, int]],
+    facts_by_node: dict[int, set[int]],
+    stored: set[int],
+    anchors: list[int],
+    caps: dict[str, int],
 ) -> None:
     edges = [edge(src, 0, dst, provenance=fact) for src, dst, fact in triples]
     graph = graph_of(edges)

@@ -2,43 +2,57 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25L, BM25Okapi, BM25Plus
 
-from plugmem_core.kernels import IdSet, Lexical
+from plugmem_core.kernels import FactTable, IdSet, Lexical, Scope
 
 from .tables import ALL, EVERY_FACT, facts, scope
+
+Corpus: TypeAlias = list[list[str]]
 
 K1, B = 1.2, 0.75
 PRECISION = 1e-5  # a sum of a few single-precision terms
 
 
-def index_of(corpus):
+def index_of(corpus: Corpus) -> Lexical:
     index = Lexical()
     for document, words in enumerate(corpus):
         index.add_tokens(document, list(words))
     return index
 
 
-def search(index, query, table, *, k1=K1, b=B, limit=EVERY_FACT, view=ALL):
+def search(
+    index: Lexical,
+    query: Sequence[str],
+    table: FactTable,
+    *,
+    k1: float = K1,
+    b: float = B,
+    limit: int = EVERY_FACT,
+    view: Scope = ALL,
+) -> list[tuple[int, float]]:
     terms, _ = index.lookup(list(query))
     return index.search(terms, k1, b, limit, table, view).items()
 
 
-def bm25(corpus, query, k1, b):
+def bm25(corpus: Corpus, query: Sequence[str], k1: float, b: float) -> dict[int, float]:
     """Score every document that has a word of the query, in double precision."""
     counts = [Counter(words) for words in corpus]
     frequencies = [{word: min(tf, 255) for word, tf in count.items()} for count in counts]
     lengths = [min(sum(tf.values()), 65_534) for tf in frequencies]
     average = sum(lengths) / len(corpus)
-    scores = {}
-    holders = {}
-    for document, tf in enumerate(frequencies):
-        for word in tf:
+    scores: dict[int, float] = {}
+    holders: dict[str, list[int]] = {}
+    for document, words in enumerate(frequencies):
+        for word in words:
             holders.setdefault(word, []).append(document)
     for word in query:
         df = len(holders.get(word, ()))
@@ -74,7 +88,9 @@ parameters = st.tuples(
 
 @settings(deadline=None)
 @given(corpora, queries, parameters)
-def test_scores_are_the_formula(corpus, query, knobs) -> None:
+def test_scores_are_the_formula(
+    corpus: Corpus, query: Sequence[str], knobs: tuple[float, float]
+) -> None:
     found = search(index_of(corpus), query, facts(range(len(corpus))), k1=knobs[0], b=knobs[1])
     assert dict(found) == pytest.approx(bm25(corpus, query, *knobs), rel=PRECISION)
     assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
@@ -87,7 +103,9 @@ def test_scores_are_the_formula(corpus, query, knobs) -> None:
     st.integers(1, 90),
     st.data(),
 )
-def test_a_limit_under_admission_keeps_the_best_admitted(corpus, query, limit, data) -> None:
+def test_a_limit_under_admission_keeps_the_best_admitted(
+    corpus: Corpus, query: Sequence[str], limit: int, data: st.DataObject
+) -> None:
     size = len(corpus)
     index, table = index_of(corpus), facts(range(size))
     chosen = data.draw(st.sets(st.integers(0, size - 1)))
@@ -101,7 +119,7 @@ def test_a_limit_under_admission_keeps_the_best_admitted(corpus, query, limit, d
     assert search(index, query, table, limit=limit, view=view) == expected
 
 
-def test_stopping_early_finds_what_adding_up_everything_finds():
+def test_stopping_early_finds_what_adding_up_everything_finds() -> None:
     rng = np.random.default_rng(6)
     corpus = [[f"w{n}" for n in rng.zipf(1.3, size=15) % 500] for _ in range(3_000)]
     index, table = index_of(corpus), facts(range(3_000))
@@ -164,7 +182,7 @@ def test_an_empty_index_and_a_query_without_known_words_find_nothing() -> None:
     assert search(index_of([["a"]]), [], facts([0])) == []
 
 
-def test_a_document_for_a_query_is_searched_term_by_term():
+def test_a_document_for_a_query_is_searched_term_by_term() -> None:
     rng = np.random.default_rng(4)
     vocabulary = [f"w{number}" for number in range(6_000)]
     corpus = [rng.choice(vocabulary, size=30).tolist() for _ in range(2_000)]
@@ -205,17 +223,19 @@ def test_a_search_for_an_unknown_term_fails_and_leaves_nothing_behind() -> None:
 #                multiplied by tf once more, so it agrees where every word occurs once
 
 
-def our_idf(corpus, word):
+def our_idf(corpus: Corpus, word: str) -> float:
     df = sum(word in document for document in corpus)
     return math.log(1 + (len(corpus) - df + 0.5) / (df + 0.5))
 
 
-def with_our_idf(model, corpus):
+def with_our_idf(model: Any, corpus: Corpus) -> Any:
     model.idf = {word: our_idf(corpus, word) for document in corpus for word in document}
     return model
 
 
-def matching(scores, corpus, query):
+def matching(
+    scores: npt.NDArray[np.float64], corpus: Corpus, query: Sequence[str]
+) -> dict[int, float]:
     return {
         document: score
         for document, score in enumerate(scores.tolist())
@@ -228,7 +248,9 @@ wordy = st.lists(st.lists(words, max_size=12), min_size=1, max_size=12).filter(a
 
 @settings(deadline=None)
 @given(wordy, queries)
-def test_scores_are_those_of_rank_bm25_okapi_and_plus_but_for_idf(corpus, query) -> None:
+def test_scores_are_those_of_rank_bm25_okapi_and_plus_but_for_idf(
+    corpus: Corpus, query: Sequence[str]
+) -> None:
     found = dict(search(index_of(corpus), query, facts(range(len(corpus)))))
     for model in (BM25Okapi(corpus, k1=K1, b=B), BM25Plus(corpus, k1=K1, b=B, delta=0)):
         scores = with_our_idf(model, corpus).get_scores(query)
@@ -237,7 +259,7 @@ def test_scores_are_those_of_rank_bm25_okapi_and_plus_but_for_idf(corpus, query)
 
 @settings(deadline=None)
 @given(wordy, st.sampled_from("abcdefgh"))
-def test_a_single_word_is_ranked_as_rank_bm25_okapi_ranks_it(corpus, word) -> None:
+def test_a_single_word_is_ranked_as_rank_bm25_okapi_ranks_it(corpus: Corpus, word: str) -> None:
     model = BM25Okapi(corpus, k1=K1, b=B)
     if model.idf.get(word, 0) <= 0:  # floored, or negative
         return
@@ -249,7 +271,9 @@ def test_a_single_word_is_ranked_as_rank_bm25_okapi_ranks_it(corpus, word) -> No
 
 @settings(deadline=None)
 @given(st.lists(st.sets(words), min_size=1, max_size=12).filter(any), queries)
-def test_scores_are_those_of_rank_bm25_l_where_no_word_repeats(documents, query) -> None:
+def test_scores_are_those_of_rank_bm25_l_where_no_word_repeats(
+    documents: list[set[str]], query: Sequence[str]
+) -> None:
     corpus = [sorted(document) for document in documents]
     found = dict(search(index_of(corpus), query, facts(range(len(corpus)))))
     model = with_our_idf(BM25L(corpus, k1=K1, b=B, delta=0), corpus)
@@ -262,7 +286,9 @@ def test_scores_are_those_of_rank_bm25_l_where_no_word_repeats(documents, query)
 
 @settings(deadline=None)
 @given(corpora, st.lists(st.sets(st.integers(0, 15), max_size=6), max_size=3), corpora, queries)
-def test_removed_documents_leave_every_statistic(corpus, removals, later, query) -> None:
+def test_removed_documents_leave_every_statistic(
+    corpus: Corpus, removals: list[set[int]], later: list[list[str]], query: Sequence[str]
+) -> None:
     index, kept = index_of(corpus), dict(enumerate(corpus))
     for removal in removals:
         index.remove(sorted(removal))
@@ -313,7 +339,9 @@ def test_ascii_text_is_tokenised_on_the_way_in_and_other_text_is_left_to_the_cal
 
 @settings(deadline=None)
 @given(corpora, st.lists(st.sampled_from("abcdefghxyz"), max_size=6), st.data())
-def test_overlap_is_the_jaccard_of_the_sets_of_words(corpus, query, data) -> None:
+def test_overlap_is_the_jaccard_of_the_sets_of_words(
+    corpus: Corpus, query: Sequence[str], data: st.DataObject
+) -> None:
     index = index_of(corpus)
     chosen = data.draw(st.lists(st.integers(0, len(corpus) + 1), max_size=5))
     expected = []

@@ -10,7 +10,7 @@ from .tables import ALL, facts, scope
 
 @settings(deadline=None)
 @given(st.lists(texts()))
-def test_a_dictionary_numbers_distinct_strings_in_order(strings) -> None:
+def test_a_dictionary_numbers_distinct_strings_in_order(strings: list[str]) -> None:
     dictionary = Dictionary()
     distinct = list(dict.fromkeys(strings))
     assert [dictionary.intern(text) for text in strings] == [distinct.index(t) for t in strings]
@@ -51,8 +51,9 @@ changes = st.lists(
 
 
 @given(changes)
-def test_lists_are_sorted_sets(steps) -> None:
-    lists, model = IdLists(), {}
+def test_lists_are_sorted_sets(steps: list[tuple[bool, int, int]]) -> None:
+    lists = IdLists()
+    model: dict[int, set[int]] = {}
     for add, key, fact in steps:
         if add:
             lists.add(key, fact)

@@ -1,6 +1,10 @@
 """The int8 vector pool against the same arithmetic in numpy."""
 
+from collections.abc import Iterable
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -10,10 +14,12 @@ from plugmem_core.kernels import INSTRUCTIONS, IdSet, VectorPool
 
 from .tables import ALL, EVERY_FACT, facts, scope
 
+Floats: TypeAlias = npt.NDArray[np.float32]
+
 NO_FLOOR = float("-inf")
 
 
-def quantised(vector):
+def quantised(vector: npt.ArrayLike) -> tuple[np.float32, npt.NDArray[np.int64]]:
     """Return scale and components: x^ = x / |x|, scale = max|x^| / 127, q = round(x^ / scale)."""
     x = np.asarray(vector, dtype=np.float32)
     norm2 = np.add.accumulate(x * x)[-1]  # in single precision, one after another
@@ -24,24 +30,26 @@ def quantised(vector):
     return scale, np.clip(rounded, -127, 127).astype(np.int64)
 
 
-def similarity(first, second):
+def similarity(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     (scale_a, a), (scale_b, b) = quantised(first), quantised(second)
     return float(scale_a * scale_b * np.float32(a @ b))
 
 
-def pool_of(vectors):
+def pool_of(vectors: Floats) -> VectorPool:
     pool = VectorPool(vectors.shape[1])
     for fact, vector in enumerate(vectors):
         pool.put(fact, vector)
     return pool
 
 
-def ranking(vectors, query, ids, limit=EVERY_FACT):
+def ranking(
+    vectors: Floats, query: Floats, ids: Iterable[int], limit: int = EVERY_FACT
+) -> list[tuple[int, float]]:
     pairs = [(fact, similarity(query, vectors[fact])) for fact in ids]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
-def gaussian(count, dim, seed=7):
+def gaussian(count: int, dim: int, seed: int = 7) -> Floats:
     return np.random.default_rng(seed).standard_normal((count, dim), dtype=np.float32)
 
 
@@ -57,7 +65,9 @@ def test_the_kernel_names_the_instructions_it_uses() -> None:
         ((-2, 2, -2, 2), 0.5 / 127, (-127, 127, -127, 127)),
     ],
 )
-def test_worked_quantisation(vector, scale, components) -> None:
+def test_worked_quantisation(
+    vector: tuple[float, ...], scale: float, components: tuple[int, ...]
+) -> None:
     assert quantised(vector)[0] == pytest.approx(scale, rel=1e-7)
     assert quantised(vector)[1].tolist() == list(components)
     # A query along one axis is (127, 0, ...) with scale 1/127, so it reads a component back.
@@ -78,19 +88,21 @@ components = st.floats(-1e3, 1e3, width=32)
         lambda dim: arrays.arrays(np.float32, (3, dim), elements=components)
     )
 )
-def test_similarity_is_exactly_the_quantised_product(vectors) -> None:
+def test_similarity_is_exactly_the_quantised_product(vectors: Floats) -> None:
     assume((np.square(vectors).sum(axis=1) > 1e-30).all())
     found = pool_of(vectors[:2]).search(vectors[2], 0, 9, NO_FLOOR, facts(range(2)), ALL)
     assert found.items() == ranking(vectors, vectors[2], range(2))
 
 
 @pytest.mark.parametrize("dim", [1, 3, 31, 32, 63, 64, 65, 384, 1000, 4096])
-def test_every_width_of_vector_is_summed_completely(dim) -> None:
+def test_every_width_of_vector_is_summed_completely(dim: int) -> None:
     vectors = gaussian(5, dim)
     vectors[1] = np.where(vectors[1] < 0, -1, 1)  # ±127 everywhere: the largest sums there are
     found = pool_of(vectors).search(vectors[1], 0, 9, NO_FLOOR, facts(range(5)), ALL)
     assert found.items() == ranking(vectors, vectors[1], range(5))
-    assert found.items()[0] == (1, pytest.approx(1.0, abs=1e-6))
+    best, score = found.items()[0]
+    assert best == 1
+    assert score == pytest.approx(1.0, abs=1e-6)
 
 
 @settings(deadline=None, max_examples=30)
@@ -98,7 +110,7 @@ def test_every_width_of_vector_is_summed_completely(dim) -> None:
     st.integers(0, 2**32 - 1), st.integers(0, 140), st.integers(0, 5), st.sets(st.integers(0, 199))
 )
 def test_search_is_exact_under_admission_a_floor_and_a_first_slot(
-    seed, limit, first, chosen
+    seed: int, limit: int, first: int, chosen: set[int]
 ) -> None:
     vectors = gaussian(200, 8, seed)
     pool, table, allowed = pool_of(vectors), facts(range(200)), IdSet(200)
