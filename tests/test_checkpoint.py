@@ -4,15 +4,19 @@ import os
 import random
 import shutil
 import time
-from typing import Never
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Never
 
 import pytest
+from conftest import OpenMemory
 
-from plugmem_core import MemoryConfig, StorageError
+from plugmem_core import Memory, MemoryConfig, StorageError
 from plugmem_core.index import Index
 from plugmem_core.index import checkpoint as checkpoints
+from plugmem_core.store import FactRow
 
-QUERIES = [
+QUERIES: list[dict[str, Any]] = [
     {"text": "fact number 7"},
     {"text": "even odd", "tags": ["even"]},
     {"text": "fact", "entities": ["entity 3"], "graph_depth": 2},
@@ -24,16 +28,16 @@ QUERIES = [
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
 @pytest.fixture
-def beside(path):
+def beside(path: Path) -> Path:
     return path.with_name("m-index")
 
 
-def fill(memory, numbers=range(120)) -> None:
+def fill(memory: Memory, numbers: Iterable[int] = range(120)) -> None:
     memory.remember_many(
         {
             "text": f"fact number {number}, {'even' if number % 2 == 0 else 'odd'}",
@@ -49,7 +53,7 @@ def fill(memory, numbers=range(120)) -> None:
     )
 
 
-def rework(memory) -> None:
+def rework(memory: Memory) -> None:
     memory.revise(3, "fact number 3, revised")
     memory.remember("fact number 10, rewritten", key="key 10")
     memory.forget(5)
@@ -60,19 +64,19 @@ def rework(memory) -> None:
     memory.maintain()
 
 
-def answers(memory):
+def answers(memory: Memory) -> object:
     """Return what recalls say; facts and edges, with scores."""
     results = [memory.recall(**{"k": 40, "token_budget": None, **query}) for query in QUERIES]
     return [(result.facts, result.edges, result.truncated) for result in results]
 
 
-def leave(memory):
+def leave(memory: Memory) -> None:
     """Close a memory as a process that ends without closing it does: no checkpoint is saved."""
     memory._engine.store.close()
     memory._engine._closed = True
 
 
-def assert_as_built_anew(memory) -> None:
+def assert_as_built_anew(memory: Memory) -> None:
     assert memory.verify().ok, memory.verify()
     found = answers(memory)
     memory.rebuild()
@@ -80,17 +84,20 @@ def assert_as_built_anew(memory) -> None:
 
 
 @pytest.fixture
-def rows_read(monkeypatch):
+def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of facts the index has taken in, since the list was last cleared."""
-    taken = []
+    taken: list[int] = []
     put = Index._put_fact
-    monkeypatch.setattr(
-        Index, "_put_fact", lambda self, row: (taken.append(row.id), put(self, row))
-    )
+
+    def put_and_note(self: Index, row: FactRow) -> None:
+        taken.append(row.id)
+        put(self, row)
+
+    monkeypatch.setattr(Index, "_put_fact", put_and_note)
     return taken
 
 
-def reopened(open_memory, path, rows_read):
+def reopened(open_memory: OpenMemory, path: Path, rows_read: list[int]) -> int:
     """Open a memory, check it against a fresh build, and return how many rows opening read."""
     rows_read.clear()
     memory = open_memory(path)
@@ -100,7 +107,9 @@ def reopened(open_memory, path, rows_read):
     return count
 
 
-def test_closing_saves_and_opening_reads_no_fact(open_memory, path, beside, rows_read) -> None:
+def test_closing_saves_and_opening_reads_no_fact(
+    open_memory: OpenMemory, path: Path, beside: Path, rows_read: list[int]
+) -> None:
     memory = open_memory(path)
     fill(memory)
     rework(memory)
@@ -115,7 +124,7 @@ def test_closing_saves_and_opening_reads_no_fact(open_memory, path, beside, rows
 
 
 def test_a_checkpoint_on_demand_serves_while_the_writer_goes_on(
-    open_memory, path, rows_read
+    open_memory: OpenMemory, path: Path, rows_read: list[int]
 ) -> None:
     memory = open_memory(path)
     fill(memory)
@@ -128,7 +137,7 @@ def test_a_checkpoint_on_demand_serves_while_the_writer_goes_on(
 
 
 def test_an_older_checkpoint_catches_up_with_every_kind_of_change(
-    open_memory, path, rows_read
+    open_memory: OpenMemory, path: Path, rows_read: list[int]
 ) -> None:
     memory = open_memory(path)
     fill(memory)
@@ -140,7 +149,9 @@ def test_an_older_checkpoint_catches_up_with_every_kind_of_change(
     assert 10 < reopened(open_memory, path, rows_read) < stored
 
 
-def test_nothing_is_written_when_nothing_changed(open_memory, path, beside) -> None:
+def test_nothing_is_written_when_nothing_changed(
+    open_memory: OpenMemory, path: Path, beside: Path
+) -> None:
     memory = open_memory(path)
     fill(memory)
     memory.close()
@@ -150,7 +161,9 @@ def test_nothing_is_written_when_nothing_changed(open_memory, path, beside) -> N
     assert (beside.read_bytes(), beside.stat().st_mtime_ns) == before
 
 
-def test_a_deleted_checkpoint_loses_nothing(open_memory, path, beside, rows_read) -> None:
+def test_a_deleted_checkpoint_loses_nothing(
+    open_memory: OpenMemory, path: Path, beside: Path, rows_read: list[int]
+) -> None:
     with open_memory(path) as memory:
         fill(memory)
         expected = answers(memory)
@@ -164,7 +177,7 @@ def test_a_deleted_checkpoint_loses_nothing(open_memory, path, beside, rows_read
 
 
 @pytest.fixture
-def filled(open_memory, path):
+def filled(open_memory: OpenMemory, path: Path) -> Path:
     """A closed memory with a checkpoint."""
     with open_memory(path) as memory:
         fill(memory)
@@ -173,13 +186,17 @@ def filled(open_memory, path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.99999])
-def test_a_truncated_checkpoint_is_ignored(open_memory, filled, beside, rows_read, share) -> None:
+def test_a_truncated_checkpoint_is_ignored(
+    open_memory: OpenMemory, filled: Path, beside: Path, rows_read: list[int], share: float
+) -> None:
     data = beside.read_bytes()
     beside.write_bytes(data[: int(share * len(data))])
     assert reopened(open_memory, filled, rows_read) > 100
 
 
-def test_a_checkpoint_with_a_flipped_bit_is_ignored(open_memory, filled, beside, rows_read) -> None:
+def test_a_checkpoint_with_a_flipped_bit_is_ignored(
+    open_memory: OpenMemory, filled: Path, beside: Path, rows_read: list[int]
+) -> None:
     data = beside.read_bytes()
     rng = random.Random(5)
     for place in [0, 9, 40, len(data) - 2, *(rng.randrange(len(data)) for _ in range(12))]:
@@ -190,13 +207,15 @@ def test_a_checkpoint_with_a_flipped_bit_is_ignored(open_memory, filled, beside,
 
 
 @pytest.mark.parametrize("data", [b"", b"no checkpoint", b"PLUGMEM\x01" + b"\xff" * 100])
-def test_what_is_no_checkpoint_is_ignored(open_memory, filled, beside, rows_read, data) -> None:
+def test_what_is_no_checkpoint_is_ignored(
+    open_memory: OpenMemory, filled: Path, beside: Path, rows_read: list[int], data: bytes
+) -> None:
     beside.write_bytes(data)
     assert reopened(open_memory, filled, rows_read) > 100
 
 
 def test_the_checkpoint_of_another_file_is_ignored(
-    open_memory, filled, beside, tmp_path, rows_read
+    open_memory: OpenMemory, filled: Path, beside: Path, tmp_path: Path, rows_read: list[int]
 ) -> None:
     with open_memory(tmp_path / "other") as other:
         other.remember_many({"text": f"something else {number}"} for number in range(150))
@@ -205,7 +224,7 @@ def test_the_checkpoint_of_another_file_is_ignored(
 
 
 def test_a_checkpoint_of_another_past_of_the_file_is_ignored(
-    open_memory, path, tmp_path, rows_read
+    open_memory: OpenMemory, path: Path, tmp_path: Path, rows_read: list[int]
 ) -> None:
     with open_memory(path) as memory:
         fill(memory, range(20))
@@ -222,7 +241,7 @@ def test_a_checkpoint_of_another_past_of_the_file_is_ignored(
 
 
 def test_the_checkpoint_of_a_shared_past_is_used_and_catches_up(
-    open_memory, path, tmp_path, rows_read
+    open_memory: OpenMemory, path: Path, tmp_path: Path, rows_read: list[int]
 ) -> None:
     memory = open_memory(path)
     fill(memory, range(20))
@@ -239,20 +258,24 @@ def test_the_checkpoint_of_a_shared_past_is_used_and_catches_up(
 
 
 def test_a_checkpoint_of_other_token_rules_is_ignored(
-    open_memory, filled, rows_read, monkeypatch
+    open_memory: OpenMemory, filled: Path, rows_read: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoints, "_TOKENIZER", [0, "another version"])
     assert reopened(open_memory, filled, rows_read) > 100
 
 
-def test_scorers_that_need_every_text_do_without(open_memory, filled, rows_read) -> None:
+def test_scorers_that_need_every_text_do_without(
+    open_memory: OpenMemory, filled: Path, rows_read: list[int]
+) -> None:
     memory = open_memory(filled, config=MemoryConfig(lexical="okapi"))
     assert len(rows_read) > 100
     assert memory.recall("fact number 7").facts
     assert memory.verify().ok
 
 
-def test_a_memory_without_a_file_has_no_checkpoint(open_memory, tmp_path, monkeypatch) -> None:
+def test_a_memory_without_a_file_has_no_checkpoint(
+    open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with open_memory() as memory:
         fill(memory, range(3))
@@ -260,7 +283,9 @@ def test_a_memory_without_a_file_has_no_checkpoint(open_memory, tmp_path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_uses_the_checkpoint_and_leaves_it(open_memory, filled, beside, rows_read) -> None:
+def test_a_reader_uses_the_checkpoint_and_leaves_it(
+    open_memory: OpenMemory, filled: Path, beside: Path, rows_read: list[int]
+) -> None:
     data = beside.read_bytes()
     rows_read.clear()
     with open_memory(filled, read_only=True) as memory:
@@ -273,15 +298,20 @@ def test_a_reader_uses_the_checkpoint_and_leaves_it(open_memory, filled, beside,
 
 
 @pytest.fixture
-def full_disk(monkeypatch) -> None:
-    def fail(*args) -> Never:
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> Never:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
 
 
 def test_a_full_disk_fails_the_checkpoint_and_nothing_else(
-    open_memory, filled, beside, tmp_path, full_disk, rows_read
+    open_memory: OpenMemory,
+    filled: Path,
+    beside: Path,
+    tmp_path: Path,
+    full_disk: None,
+    rows_read: list[int],
 ) -> None:
     data = beside.read_bytes()
     memory = open_memory(filled)
@@ -297,7 +327,7 @@ def test_a_full_disk_fails_the_checkpoint_and_nothing_else(
 
 
 def test_a_crash_before_the_file_names_its_checkpoint_costs_a_rebuild(
-    open_memory, filled, monkeypatch, rows_read
+    open_memory: OpenMemory, filled: Path, monkeypatch: pytest.MonkeyPatch, rows_read: list[int]
 ) -> None:
     memory = open_memory(filled)
     memory.remember("one more", key="more")
@@ -310,7 +340,7 @@ def test_a_crash_before_the_file_names_its_checkpoint_costs_a_rebuild(
 
 
 def test_staging_files_of_processes_that_died_are_cleared_away(
-    open_memory, filled, tmp_path
+    open_memory: OpenMemory, filled: Path, tmp_path: Path
 ) -> None:
     left, recent = tmp_path / "m-index.4711.tmp", tmp_path / "m-index.4712.tmp"
     for file in (left, recent):

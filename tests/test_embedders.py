@@ -1,10 +1,13 @@
 """Embedders that work, fail, lie and call back; vectors of another space."""
 
 import asyncio
-from typing import Never
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Never, TypeAlias
 
 import numpy as np
 import pytest
+from conftest import OpenMemory
 
 from plugmem_core import (
     EmbedderError,
@@ -16,53 +19,58 @@ from plugmem_core import (
     WrongTypeError,
 )
 
+Answer: TypeAlias = Callable[[list[str]], Any]
+"""What an embedder makes of texts; `Any`, because many a test has it answer nonsense."""
+
 
 class Fake:
     """An embedder of three components whose answers a test may replace."""
 
-    def __init__(self, space_id="fake", dim=3):
+    def __init__(self, space_id: str = "fake", dim: int = 3) -> None:
         self.space_id = space_id
         self.dim = dim
-        self.seen = []
-        self.answer = None  # called with the texts instead of embedding them
+        self.seen: list[Any] = []
+        self.answer: Answer | None = None  # called with the texts instead of embedding them
 
-    def embed_documents(self, texts):
+    def embed_documents(self, texts: list[str]) -> Any:
         self.seen.append(list(texts))
         if self.answer is not None:
             return self.answer(texts)
         return [self._vector(text) for text in texts]
 
-    def embed_query(self, text):
+    def embed_query(self, text: str) -> Any:
         self.seen.append(text)
         if self.answer is not None:
             return self.answer([text])[0]
         return self._vector(text)
 
-    def _vector(self, text):
+    def _vector(self, text: str) -> list[float]:
         return [1.0, float(len(text)), *[0.5] * (self.dim - 2)]
 
 
-def down(texts) -> Never:
+def down(texts: list[str]) -> Never:
     raise ConnectionError("the provider is down")
 
 
 @pytest.fixture
-def fake():
+def fake() -> Fake:
     return Fake()
 
 
-def sources(memory, text, **arguments):
+def sources(memory: Memory, text: str | None, **arguments: Any) -> set[str]:
     return {source for fact in memory.recall(text, **arguments).facts for source in fact.sources}
 
 
-def notes(memory, text):
+def notes(memory: Memory, text: str) -> tuple[str, ...]:
     return memory.recall(text, explain=True).explanation.notes
 
 
 # -- when all is well
 
 
-def test_texts_are_embedded_as_they_are_written_many_at_once(open_memory, fake) -> None:
+def test_texts_are_embedded_as_they_are_written_many_at_once(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
     memory = open_memory(embedder=fake)
     assert memory.remember("one").vector == "stored"
     receipts = memory.remember_many([{"text": "two"}, {"text": "three"}])
@@ -71,7 +79,7 @@ def test_texts_are_embedded_as_they_are_written_many_at_once(open_memory, fake) 
     assert memory.stats().vectors == 3
 
 
-def test_questions_are_embedded(open_memory, fake) -> None:
+def test_questions_are_embedded(open_memory: OpenMemory, fake: Fake) -> None:
     memory = open_memory(embedder=fake)
     memory.remember("one")
     fake.seen.clear()
@@ -80,13 +88,15 @@ def test_questions_are_embedded(open_memory, fake) -> None:
     assert notes(memory, "xyz") == ()
 
 
-def test_no_question_is_embedded_before_there_are_vectors(open_memory, fake) -> None:
+def test_no_question_is_embedded_before_there_are_vectors(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
     memory = open_memory(embedder=fake)
     assert memory.recall("xyz").facts == ()
     assert fake.seen == []
 
 
-def test_given_vectors_bypass_the_embedder(open_memory, fake) -> None:
+def test_given_vectors_bypass_the_embedder(open_memory: OpenMemory, fake: Fake) -> None:
     memory = open_memory(embedder=fake)
     assert memory.remember("one", vector=[0.0, 0.0, 1.0]).vector == "stored"
     memory.remember_many([{"text": "two", "vector": [0.0, 1.0, 0.0]}, {"text": "three"}])
@@ -94,25 +104,29 @@ def test_given_vectors_bypass_the_embedder(open_memory, fake) -> None:
     fake.seen.clear()
     found = memory.recall("one", vector=[0.0, 0.0, 1.0], explain=True)
     assert fake.seen == []
+    assert found.explanation is not None
     [evidence] = [e for e in found.explanation[0].evidence if e.source == "vector"]
-    assert (evidence.rank, evidence.raw) == (1, pytest.approx(1.0, abs=1e-2))
+    assert evidence.rank == 1
+    assert evidence.raw == pytest.approx(1.0, abs=1e-2)
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array, lambda v: np.array(v, np.float64)])
-def test_any_flat_sequence_of_numbers_is_a_vector(open_memory, fake, kind) -> None:
+def test_any_flat_sequence_of_numbers_is_a_vector(
+    open_memory: OpenMemory, fake: Fake, kind: Callable[[list[float]], Any]
+) -> None:
     fake.answer = lambda texts: [kind([1.0, 2.0, 3.0]) for _ in texts]
     memory = open_memory(embedder=fake)
     assert memory.remember("one").vector == "stored"
     assert sources(memory, "xyz") == {"vector"}
 
 
-def test_an_array_of_rows_is_an_answer(open_memory, fake) -> None:
+def test_an_array_of_rows_is_an_answer(open_memory: OpenMemory, fake: Fake) -> None:
     fake.answer = lambda texts: np.ones((len(texts), 3))
     memory = open_memory(embedder=fake)
     assert {r.vector for r in memory.remember_many([{"text": "a"}, {"text": "b"}])} == {"stored"}
 
 
-def test_a_text_without_direction_has_no_vector(open_memory, fake) -> None:
+def test_a_text_without_direction_has_no_vector(open_memory: OpenMemory, fake: Fake) -> None:
     fake.answer = lambda texts: [[0.0, 0.0, 0.0] for _ in texts]
     memory = open_memory(embedder=fake)
     assert memory.remember("one").vector == "none"
@@ -120,7 +134,9 @@ def test_a_text_without_direction_has_no_vector(open_memory, fake) -> None:
     assert sources(memory, "one") == {"bm25"}
 
 
-def test_the_space_is_recorded_with_the_first_vector(open_memory, fake, tmp_path) -> None:
+def test_the_space_is_recorded_with_the_first_vector(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
     with open_memory(tmp_path / "m", embedder=fake) as memory:
         memory.remember("one")
     with open_memory(tmp_path / "m", embedder=Fake()) as memory:  # the same space
@@ -131,7 +147,9 @@ def test_the_space_is_recorded_with_the_first_vector(open_memory, fake, tmp_path
 # -- the provider is down
 
 
-def test_a_failing_embedder_leaves_the_vector_pending(open_memory, fake, caplog) -> None:
+def test_a_failing_embedder_leaves_the_vector_pending(
+    open_memory: OpenMemory, fake: Fake, caplog: pytest.LogCaptureFixture
+) -> None:
     fake.answer = down
     memory = open_memory(embedder=fake)
     assert memory.remember("one").vector == "pending"
@@ -146,7 +164,7 @@ def test_a_failing_embedder_leaves_the_vector_pending(open_memory, fake, caplog)
 
 
 def test_maintain_makes_pending_vectors_when_the_embedder_is_back(
-    open_memory, fake, tmp_path
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
 ) -> None:
     fake.answer = down
     memory = open_memory(tmp_path / "m", embedder=fake)
@@ -167,7 +185,9 @@ def test_maintain_makes_pending_vectors_when_the_embedder_is_back(
     assert again.verify().ok
 
 
-def test_what_was_embedded_before_the_embedder_failed_again_is_kept(open_memory, fake) -> None:
+def test_what_was_embedded_before_the_embedder_failed_again_is_kept(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
     fake.answer = down
     memory = open_memory(embedder=fake)
     memory.remember_many({"text": f"text {number}"} for number in range(200))
@@ -177,7 +197,9 @@ def test_what_was_embedded_before_the_embedder_failed_again_is_kept(open_memory,
     assert memory.stats().pending == 72
 
 
-def test_a_pending_vector_given_by_the_caller_is_no_longer_pending(open_memory, fake) -> None:
+def test_a_pending_vector_given_by_the_caller_is_no_longer_pending(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
     fake.answer = down
     memory = open_memory(embedder=fake)
     receipt = memory.remember("one")
@@ -185,7 +207,9 @@ def test_a_pending_vector_given_by_the_caller_is_no_longer_pending(open_memory, 
     assert (memory.stats().pending, memory.stats().vectors) == (0, 1)
 
 
-def test_a_revision_of_a_pending_text_is_pending_in_its_place(open_memory, fake) -> None:
+def test_a_revision_of_a_pending_text_is_pending_in_its_place(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
     fake.answer = down
     memory = open_memory(embedder=fake)
     memory.remember("one")
@@ -198,7 +222,7 @@ def test_a_revision_of_a_pending_text_is_pending_in_its_place(open_memory, fake)
 
 
 def test_a_question_that_cannot_be_embedded_is_answered_by_the_other_sources(
-    open_memory, fake
+    open_memory: OpenMemory, fake: Fake
 ) -> None:
     memory = open_memory(embedder=fake)
     memory.remember("one")
@@ -209,8 +233,8 @@ def test_a_question_that_cannot_be_embedded_is_answered_by_the_other_sources(
     assert "provider is down" in note
 
 
-def test_an_interrupt_is_no_failure_of_the_embedder(open_memory, fake) -> None:
-    def interrupt(texts) -> Never:
+def test_an_interrupt_is_no_failure_of_the_embedder(open_memory: OpenMemory, fake: Fake) -> None:
+    def interrupt(texts: list[str]) -> Never:
         raise KeyboardInterrupt
 
     memory = open_memory(embedder=fake)
@@ -224,7 +248,7 @@ def test_an_interrupt_is_no_failure_of_the_embedder(open_memory, fake) -> None:
 
 # -- the embedder breaks its contract
 
-BAD_ANSWERS = {
+BAD_ANSWERS: dict[str, Answer] = {
     "too few": lambda texts: [],
     "too many": lambda texts: [[1.0, 0.0, 0.0]] * (len(texts) + 1),
     "another dimension": lambda texts: [[1.0, 0.0]] * len(texts),
@@ -243,7 +267,9 @@ BAD_ANSWERS = {
 
 
 @pytest.mark.parametrize("answer", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
-def test_an_unusable_answer_is_an_error_and_nothing_is_stored(open_memory, fake, answer) -> None:
+def test_an_unusable_answer_is_an_error_and_nothing_is_stored(
+    open_memory: OpenMemory, fake: Fake, answer: Answer
+) -> None:
     memory = open_memory(embedder=fake)
     memory.remember("before")
     before = memory.stats()
@@ -262,7 +288,9 @@ def test_an_unusable_answer_is_an_error_and_nothing_is_stored(open_memory, fake,
 
 
 @pytest.mark.parametrize("answer", BAD_ANSWERS.values(), ids=BAD_ANSWERS)
-def test_maintain_with_an_unusable_answer_leaves_vectors_pending(open_memory, fake, answer) -> None:
+def test_maintain_with_an_unusable_answer_leaves_vectors_pending(
+    open_memory: OpenMemory, fake: Fake, answer: Answer
+) -> None:
     fake.answer = down
     memory = open_memory(embedder=fake)
     memory.remember("one")
@@ -281,7 +309,7 @@ QUESTION_ANSWERS = {
 
 @pytest.mark.parametrize("answer", QUESTION_ANSWERS.values(), ids=QUESTION_ANSWERS)
 def test_a_question_with_an_unusable_vector_is_answered_by_the_other_sources(
-    open_memory, fake, answer
+    open_memory: OpenMemory, fake: Fake, answer: Answer
 ) -> None:
     memory = open_memory(embedder=fake)
     memory.remember("one")
@@ -294,7 +322,7 @@ def test_a_question_with_an_unusable_vector_is_answered_by_the_other_sources(
 
 
 @pytest.fixture
-def file_of_fake(open_memory, fake, tmp_path):
+def file_of_fake(open_memory: OpenMemory, fake: Fake, tmp_path: Path) -> Path:
     """A file with vectors of the space "fake", of three components."""
     with open_memory(tmp_path / "m", embedder=fake) as memory:
         memory.remember("one")
@@ -305,7 +333,7 @@ def file_of_fake(open_memory, fake, tmp_path):
     "other", [Fake(space_id="other"), Fake(dim=4), Fake(space_id="other", dim=4)]
 )
 def test_vectors_of_another_model_are_refused_and_text_goes_on(
-    open_memory, file_of_fake, other
+    open_memory: OpenMemory, file_of_fake: Path, other: Fake
 ) -> None:
     memory = open_memory(file_of_fake, embedder=other)
     with pytest.raises(VectorSpaceError, match=r"components|'fake'"):
@@ -322,7 +350,9 @@ def test_vectors_of_another_model_are_refused_and_text_goes_on(
     assert memory.maintain().purged == 1
 
 
-def test_an_embedder_over_vectors_given_by_callers_is_refused(open_memory, fake, tmp_path) -> None:
+def test_an_embedder_over_vectors_given_by_callers_is_refused(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
     with open_memory(tmp_path / "m") as memory:
         memory.remember("one", vector=[1.0, 0.0, 0.0])
     memory = open_memory(tmp_path / "m", embedder=fake)
@@ -332,7 +362,7 @@ def test_an_embedder_over_vectors_given_by_callers_is_refused(open_memory, fake,
 
 
 def test_without_an_embedder_vectors_of_the_right_dimension_are_accepted(
-    open_memory, file_of_fake
+    open_memory: OpenMemory, file_of_fake: Path
 ) -> None:
     memory = open_memory(file_of_fake)
     assert memory.remember("two", vector=[1.0, 0.0, 0.0]).vector == "stored"
@@ -344,14 +374,18 @@ def test_without_an_embedder_vectors_of_the_right_dimension_are_accepted(
         memory.recall(vector=[1.0] * 4)
 
 
-def test_an_announced_dimension_is_kept_before_the_first_vector(open_memory, tmp_path) -> None:
+def test_an_announced_dimension_is_kept_before_the_first_vector(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     memory = open_memory(tmp_path / "m", dim=3)
     with pytest.raises(VectorSpaceError, match="2 components"):
         memory.remember("one", vector=[1.0, 0.0])
     assert memory.remember("one", vector=[1.0, 0.0, 0.0]).vector == "stored"
 
 
-def test_an_announced_dimension_counts_in_a_file_without_vectors(open_memory, tmp_path) -> None:
+def test_an_announced_dimension_counts_in_a_file_without_vectors(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     with open_memory(tmp_path / "m") as memory:
         memory.remember("one")
     memory = open_memory(tmp_path / "m", dim=3)
@@ -360,7 +394,7 @@ def test_an_announced_dimension_counts_in_a_file_without_vectors(open_memory, tm
 
 
 def test_an_announced_dimension_that_the_file_contradicts_is_for_vectors_only(
-    open_memory, file_of_fake
+    open_memory: OpenMemory, file_of_fake: Path
 ) -> None:
     memory = open_memory(file_of_fake, dim=8)
     for call in (
@@ -374,16 +408,18 @@ def test_an_announced_dimension_that_the_file_contradicts_is_for_vectors_only(
     assert sources(memory, "one") == {"bm25"}
 
 
-def test_an_announced_dimension_that_the_embedder_contradicts_is_refused(fake) -> None:
+def test_an_announced_dimension_that_the_embedder_contradicts_is_refused(fake: Fake) -> None:
     with pytest.raises(VectorSpaceError, match="dim is 4, the embedder makes 3"):
         Memory.open(":memory:", embedder=fake, dim=4)
 
 
-def test_two_handles_cannot_both_decide_the_space(open_memory, fake, tmp_path) -> None:
+def test_two_handles_cannot_both_decide_the_space(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
     first = open_memory(tmp_path / "m", embedder=fake)
     second = open_memory(tmp_path / "m", embedder=Fake(space_id="other"))
 
-    def written_meanwhile(texts):
+    def written_meanwhile(texts: list[str]) -> list[list[float]]:
         first.remember("first")
         return [[1.0, 2.0, 3.0]] * len(texts)
 
@@ -409,7 +445,9 @@ def test_two_handles_cannot_both_decide_the_space(open_memory, fake, tmp_path) -
         ([True, False, True], WrongTypeError),
     ],
 )
-def test_given_vectors_are_checked(open_memory, vector, error) -> None:
+def test_given_vectors_are_checked(
+    open_memory: OpenMemory, vector: Any, error: type[PlugmemError]
+) -> None:
     memory = open_memory()
     with pytest.raises(error):
         memory.remember("one", vector=vector)
@@ -422,11 +460,13 @@ def test_given_vectors_are_checked(open_memory, vector, error) -> None:
 # -- locks
 
 
-def test_an_embedder_may_use_the_memory_it_serves(open_memory, fake, tmp_path) -> None:
+def test_an_embedder_may_use_the_memory_it_serves(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
     memory = open_memory(tmp_path / "m", embedder=fake)
     memory.remember("one", entity="a")
 
-    def recall_first(texts):
+    def recall_first(texts: list[str]) -> list[list[float]]:
         fake.answer = None
         assert memory.recall("one", entities=["a"]).facts
         memory.remember("written by the embedder", vector=[1.0, 0.0, 0.0])
@@ -445,11 +485,13 @@ def test_an_embedder_may_use_the_memory_it_serves(open_memory, fake, tmp_path) -
     assert memory.verify().ok
 
 
-def test_other_writers_go_on_while_an_embedder_thinks(open_memory, fake, tmp_path) -> None:
+def test_other_writers_go_on_while_an_embedder_thinks(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
     memory = open_memory(tmp_path / "m", embedder=fake)
     other = open_memory(tmp_path / "m")
 
-    def slow(texts):
+    def slow(texts: list[str]) -> list[list[float]]:
         other.remember("written meanwhile")  # would be busy if the file were held
         return [[1.0, 2.0, 3.0]] * len(texts)
 
@@ -458,10 +500,10 @@ def test_other_writers_go_on_while_an_embedder_thinks(open_memory, fake, tmp_pat
     assert other.get(1).text == "one"
 
 
-def test_async_verbs_use_the_embedder_too(open_memory, fake) -> None:
+def test_async_verbs_use_the_embedder_too(open_memory: OpenMemory, fake: Fake) -> None:
     memory = open_memory(embedder=fake)
 
-    async def talk():
+    async def talk() -> tuple[str, list[tuple[str, ...]]]:
         receipt = await memory.aremember("one")
         found = await memory.arecall("xyz")
         return receipt.vector, [fact.sources for fact in found.facts]
@@ -488,7 +530,7 @@ def test_hashing_adds_up_tokens() -> None:
     assert not embedder.embed_query("...").any()
 
 
-def test_texts_that_share_words_are_nearer(open_memory) -> None:
+def test_texts_that_share_words_are_nearer(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=HashingEmbedder())
     memory.remember_many({"text": t} for t in ("green tea is warm", "cars are fast", "!!!"))
     assert memory.recall("warm green tea").facts[0].id == 0

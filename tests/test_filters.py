@@ -1,9 +1,11 @@
 import doctest
 import enum
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import example, given
@@ -20,10 +22,12 @@ from plugmem_core.filters import (
     parse_filter,
 )
 
+Where: TypeAlias = dict[str, Any]
+
 BIG = 2**53  # the first integer whose successor has no double
 
 
-def passes(where, metadata):
+def passes(where: Any, metadata: Any) -> bool:
     return parse_filter(where).matches(metadata)
 
 
@@ -73,7 +77,9 @@ EQUALITY = [
 
 
 @pytest.mark.parametrize(("operand", "stored", "equal"), EQUALITY)
-def test_equality_is_by_json_type_and_every_spelling_of_it_agrees(operand, stored, equal) -> None:
+def test_equality_is_by_json_type_and_every_spelling_of_it_agrees(
+    operand: Any, stored: Any, equal: bool
+) -> None:
     metadata = {"f": stored}
     assert passes({"f": operand}, metadata) is equal
     assert passes({"f": {"$eq": operand}}, metadata) is equal
@@ -140,7 +146,9 @@ OPERATORS = [
 
 
 @pytest.mark.parametrize(("operators", "metadata", "expected"), OPERATORS)
-def test_an_operator_compares_only_what_it_can(operators, metadata, expected) -> None:
+def test_an_operator_compares_only_what_it_can(
+    operators: dict[str, Any], metadata: Any, expected: bool
+) -> None:
     assert passes({"f": operators}, metadata) is expected
 
 
@@ -164,7 +172,9 @@ def test_an_operator_compares_only_what_it_can(operators, metadata, expected) ->
         ({"$not": {"$ne": 1}}, False),
     ],
 )
-def test_an_absent_field_matches_only_ne_nin_and_exists_false(operators, expected) -> None:
+def test_an_absent_field_matches_only_ne_nin_and_exists_false(
+    operators: dict[str, Any], expected: bool
+) -> None:
     assert passes({"f": operators}, {"other": 1}) is expected
     assert passes({"a.f": operators}, {"a": 1}) is expected
     assert passes({"a.f": operators}, {"a": [{"f": 1}]}) is expected
@@ -196,7 +206,7 @@ LOGIC = [
 
 
 @pytest.mark.parametrize(("where", "metadata", "expected"), LOGIC)
-def test_fields_are_anded_and_logic_nests(where, metadata, expected) -> None:
+def test_fields_are_anded_and_logic_nests(where: Any, metadata: Any, expected: bool) -> None:
     assert passes(where, metadata) is expected
 
 
@@ -226,7 +236,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("path", "metadata", "expected"), PATHS)
-def test_a_path_prefers_the_longest_literal_key(path, metadata, expected) -> None:
+def test_a_path_prefers_the_longest_literal_key(path: str, metadata: Any, expected: Any) -> None:
     found = lookup(metadata, path)
     assert found is ABSENT if expected is ABSENT else found == expected
 
@@ -278,18 +288,21 @@ LIKE = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "expected"), LIKE)
-def test_like_matches_whole_strings_by_sql_wildcards(pattern, text, expected) -> None:
+def test_like_matches_whole_strings_by_sql_wildcards(
+    pattern: str, text: str, expected: bool
+) -> None:
     assert passes({"f": {"$like": pattern}}, {"f": text}) is expected
 
 
 @pytest.mark.parametrize("stored", [1, True, None, ["a"], {"a": 1}])
-def test_like_matches_nothing_but_strings(stored) -> None:
+def test_like_matches_nothing_but_strings(stored: Any) -> None:
     assert not passes({"f": {"$like": "%"}}, {"f": stored})
 
 
-def sql_like(pattern, text):
+def sql_like(pattern: str, text: str) -> bool:
     """Match by dynamic programming over the tokens of the pattern."""
-    tokens, rest = [], iter(pattern)
+    tokens: list[tuple[str, bool]] = []
+    rest = iter(pattern)
     for character in rest:
         tokens.append((character, False) if character in "%_" else (character, True))
         if character == "\\":
@@ -310,7 +323,7 @@ def sql_like(pattern, text):
     st.lists(st.sampled_from(["%", "_", "a", "b", r"\%", r"\_", "\\\\", "."]), max_size=10),
     st.text("ab%_\\.", max_size=14),
 )
-def test_like_agrees_with_an_exhaustive_matcher(tokens, text) -> None:
+def test_like_agrees_with_an_exhaustive_matcher(tokens: list[str], text: str) -> None:
     pattern = "".join(tokens)
     assert passes({"f": {"$like": pattern}}, {"f": text}) is sql_like(pattern, text)
 
@@ -320,7 +333,7 @@ def test_like_does_not_backtrack_over_its_wildcards() -> None:
     assert not passes({"f": {"$like": pattern}}, {"f": "a" * 20_000})
 
 
-def tagged(value):
+def tagged(value: Any) -> object:
     """Return the value with its JSON type and exact size spelled out."""
     if isinstance(value, list):
         return ["array", *map(tagged, value)]
@@ -343,7 +356,7 @@ values = st.recursive(
 
 
 @given(values, values)
-def test_equality_is_identity_of_type_and_exact_size(operand, stored) -> None:
+def test_equality_is_identity_of_type_and_exact_size(operand: Any, stored: Any) -> None:
     assert passes({"f": {"$eq": operand}}, {"f": stored}) is (tagged(operand) == tagged(stored))
 
 
@@ -360,7 +373,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("where", "said"), UNKNOWN)
-def test_an_unknown_operator_is_named_with_those_accepted(where, said) -> None:
+def test_an_unknown_operator_is_named_with_those_accepted(where: Any, said: list[str]) -> None:
     with pytest.raises(InvalidFilterError) as caught:
         parse_filter(where)
     for part in said:
@@ -406,15 +419,15 @@ WRONG_OPERANDS = [
 
 
 @pytest.mark.parametrize(("where", "said"), WRONG_OPERANDS)
-def test_a_wrong_operand_is_named_with_what_is_accepted(where, said) -> None:
+def test_a_wrong_operand_is_named_with_what_is_accepted(where: Any, said: list[str]) -> None:
     with pytest.raises(InvalidFilterError) as caught:
         parse_filter(where)
     for part in said:
         assert part in str(caught.value)
 
 
-def nested(wrap, levels):
-    where = {"f": {"$gt": 1}}
+def nested(wrap: Callable[[Where], Where], levels: int) -> Where:
+    where: Where = {"f": {"$gt": 1}}
     for _ in range(levels - 1):
         where = wrap(where)
     return where
@@ -423,14 +436,14 @@ def nested(wrap, levels):
 @pytest.mark.parametrize(
     "wrap", [lambda inner: {"$not": inner}, lambda inner: {"$or": [{"x": 1}, inner]}]
 )
-def test_filters_nest_to_the_limit_and_no_further(wrap) -> None:
+def test_filters_nest_to_the_limit_and_no_further(wrap: Callable[[Where], Where]) -> None:
     parse_filter(nested(wrap, MAX_DEPTH))
     with pytest.raises(InvalidFilterError, match=f"more than {MAX_DEPTH} levels"):
         parse_filter(nested(wrap, MAX_DEPTH + 1))
 
 
 def test_negation_under_a_field_counts_as_a_level() -> None:
-    operators = {"$gt": 1}
+    operators: Where = {"$gt": 1}
     for _ in range(MAX_DEPTH - 1):
         operators = {"$not": operators}
     # An odd number of negations turns the answer round.
@@ -440,7 +453,7 @@ def test_negation_under_a_field_counts_as_a_level() -> None:
 
 
 def test_operands_nest_to_the_limit_and_no_further() -> None:
-    operand = 1
+    operand: Any = 1
     for _ in range(MAX_DEPTH):
         operand = [operand]
     assert passes({"f": operand}, {"f": operand})
@@ -450,7 +463,8 @@ def test_operands_nest_to_the_limit_and_no_further() -> None:
 
 
 def test_paths_reach_to_the_limit_and_no_further() -> None:
-    path, metadata = ".".join("a" * MAX_DEPTH), 1
+    path = ".".join("a" * MAX_DEPTH)
+    metadata: Any = 1
     for _ in range(MAX_DEPTH):
         metadata = {"a": metadata}
     assert passes({path: 1}, metadata)
@@ -459,7 +473,7 @@ def test_paths_reach_to_the_limit_and_no_further() -> None:
 
 
 def test_deep_metadata_is_compared_without_exhausting_the_stack() -> None:
-    deep = []
+    deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
     assert not passes({"f": [[1]]}, {"f": deep})
@@ -475,7 +489,7 @@ def test_deep_metadata_is_compared_without_exhausting_the_stack() -> None:
         lambda count: {"$or": [{"f": {"$gt": 1, "$lt": 5}}] * (count // 2) + [{}] * (count % 2)},
     ],
 )
-def test_conditions_are_counted_to_the_limit(repeated) -> None:
+def test_conditions_are_counted_to_the_limit(repeated: Callable[[int], Where]) -> None:
     parse_filter(repeated(MAX_CONDITIONS))
     with pytest.raises(InvalidFilterError, match=rf"more than {MAX_CONDITIONS} conditions.*\$in"):
         parse_filter(repeated(MAX_CONDITIONS + 1))
@@ -492,9 +506,9 @@ def test_a_pattern_is_measured_to_the_limit() -> None:
 
 
 def test_a_filter_that_contains_itself_is_refused() -> None:
-    where = {}
+    where: Where = {}
     where["$not"] = where
-    operand = []
+    operand: list[Any] = []
     operand.append(operand)
     for endless in (where, {"f": operand}):
         with pytest.raises(InvalidFilterError, match="levels"):
@@ -561,7 +575,7 @@ junk = st.recursive(
 
 @given(junk | st.dictionaries(names, junk, max_size=3), st.dictionaries(names, values, max_size=3))
 @example({"$like": "%"}, {})
-def test_any_garbage_is_refused_or_answers(where, metadata) -> None:
+def test_any_garbage_is_refused_or_answers(where: Any, metadata: Any) -> None:
     try:
         parsed = parse_filter(where)
     except InvalidFilterError:

@@ -1,5 +1,9 @@
 """The lexical index: rank-bm25's numbers on request, and what happens around BM25 itself."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,10 +20,10 @@ every_scorer = pytest.mark.parametrize("lexical", SCORERS)
 every_lexical = pytest.mark.parametrize("lexical", LEXICALS)
 
 ALL = Scope(valid_at=0, known_at=OPEN, expired_by=0, closed=False, unknown_closings=False)
-EVERYTHING = {"k": 1_000, "token_budget": None, "explain": True}
+EVERYTHING: dict[str, Any] = {"k": 1_000, "token_budget": None, "explain": True}
 
 
-def memory_with(lexical, texts, **knobs):
+def memory_with(lexical: str, texts: Sequence[str], **knobs: float) -> Memory:
     memory = Memory.open(
         ":memory:", config=MemoryConfig(lexical=lexical, **knobs), clock=lambda: 1_700_000_000_000
     )
@@ -28,13 +32,15 @@ def memory_with(lexical, texts, **knobs):
     return memory
 
 
-def raw_scores(memory, query):
+def raw_scores(memory: Memory, query: str) -> list[tuple[int, float]]:
     """Return the lexical score of every fact recalled, best first."""
     result = memory.recall(query, **EVERYTHING)
     return [(fact.id, fact.evidence[0].raw) for fact in result.explanation.facts]
 
 
-def rank_bm25(lexical, texts, query, *, k1=1.2, b=0.75):
+def rank_bm25(
+    lexical: str, texts: Sequence[str], query: str, *, k1: float = 1.2, b: float = 0.75
+) -> list[tuple[int, float]]:
     corpus, tokens = [tokenize(text) for text in texts], tokenize(query)
     scores = SCORERS[lexical](corpus, k1=k1, b=b).get_scores(tokens)
     sharing = [place for place, words in enumerate(corpus) if set(words) & set(tokens)]
@@ -43,7 +49,7 @@ def rank_bm25(lexical, texts, query, *, k1=1.2, b=0.75):
     )
 
 
-def assert_same_ranking(found, expected) -> None:
+def assert_same_ranking(found: list[tuple[int, float]], expected: list[tuple[int, float]]) -> None:
     assert [fact for fact, _ in found] == [fact for fact, _ in expected]
     assert [score for _, score in found] == pytest.approx([s for _, s in expected], rel=1e-6)
 
@@ -62,13 +68,13 @@ TEXTS = [
 @pytest.mark.parametrize(
     "query", ["heater", "the greenhouse heater", "tomatoes tomatoes nine", "cafe", "the absent"]
 )
-def test_scores_and_order_are_those_of_rank_bm25(lexical, query) -> None:
+def test_scores_and_order_are_those_of_rank_bm25(lexical: str, query: str) -> None:
     found = raw_scores(memory_with(lexical, TEXTS), query)
     assert_same_ranking(found, rank_bm25(lexical, TEXTS, query))
 
 
 @every_scorer
-def test_the_knobs_reach_rank_bm25(lexical) -> None:
+def test_the_knobs_reach_rank_bm25(lexical: str) -> None:
     memory = memory_with(lexical, TEXTS, bm25_k1=2.0, bm25_b=0.1)
     expected = rank_bm25(lexical, TEXTS, "the heater", k1=2.0, b=0.1)
     assert_same_ranking(raw_scores(memory, "the heater"), expected)
@@ -81,13 +87,15 @@ sentences = st.lists(words, min_size=1, max_size=6).map(" ".join)
 @every_scorer
 @settings(deadline=None, max_examples=25)
 @given(texts=st.lists(sentences, min_size=1, max_size=8), query=sentences)
-def test_any_corpus_is_scored_as_rank_bm25_scores_it(lexical, texts, query) -> None:
+def test_any_corpus_is_scored_as_rank_bm25_scores_it(
+    lexical: str, texts: Sequence[str], query: str
+) -> None:
     found = raw_scores(memory_with(lexical, texts), query)
     assert_same_ranking(found, rank_bm25(lexical, texts, query))
 
 
 @every_scorer
-def test_superseded_facts_count_in_the_corpus_and_purged_ones_do_not(lexical) -> None:
+def test_superseded_facts_count_in_the_corpus_and_purged_ones_do_not(lexical: str) -> None:
     memory = memory_with(lexical, TEXTS)
     memory.revise(0, "the heater is set to twelve degrees")
     found = dict(raw_scores(memory, "heater degrees"))
@@ -103,7 +111,7 @@ def test_superseded_facts_count_in_the_corpus_and_purged_ones_do_not(lexical) ->
 
 
 @every_scorer
-def test_reopening_gives_the_same_scores(lexical, tmp_path) -> None:
+def test_reopening_gives_the_same_scores(lexical: str, tmp_path: Path) -> None:
     config = MemoryConfig(lexical=lexical)
     with Memory.open(tmp_path / "m", config=config) as memory:
         memory.remember_many({"text": text} for text in TEXTS)
@@ -113,7 +121,7 @@ def test_reopening_gives_the_same_scores(lexical, tmp_path) -> None:
 
 
 @every_lexical
-def test_an_empty_corpus_and_a_query_without_a_match_find_nothing(lexical) -> None:
+def test_an_empty_corpus_and_a_query_without_a_match_find_nothing(lexical: str) -> None:
     memory = memory_with(lexical, [])
     assert memory.recall("anything").facts == ()
     memory.remember("!!!")
@@ -128,7 +136,7 @@ def test_an_empty_corpus_and_a_query_without_a_match_find_nothing(lexical) -> No
 
 
 @every_lexical
-def test_filters_act_before_the_cut(lexical) -> None:
+def test_filters_act_before_the_cut(lexical: str) -> None:
     texts = [f"{'word ' * 3}filler {number}" for number in range(300)]
     memory = memory_with(lexical, texts)
     memory.remember("a word", tags=["rare"])
@@ -140,11 +148,11 @@ def test_filters_act_before_the_cut(lexical) -> None:
 # -- the stop-frequency guard
 
 
-def index_of(texts):
+def index_of(texts: Sequence[str]) -> Callable[[str], list[tuple[int, float]]]:
     index, facts = LexicalIndex(MemoryConfig()), FactTable()
     for fact, text in enumerate(texts):
         index.add(fact, text)
-        facts.put(fact, 0, 0, 0, 0, OPEN, OPEN, OPEN, 0, False)  # noqa: FBT003
+        facts.put(fact, 0, 0, 0, 0, OPEN, OPEN, OPEN, 0, forgotten=False)
     return lambda query: index.search(tokenize(query), 10_000, facts, ALL).items()
 
 
@@ -158,7 +166,7 @@ def index_of(texts):
     ],
 )
 def test_a_word_nearly_everywhere_is_left_out_beside_a_rarer_one(
-    common, documents, too_frequent
+    common: int, documents: int, too_frequent: bool
 ) -> None:
     texts = [f"common n{number}" if number < common else "filler" for number in range(documents)]
     search = index_of(texts)
@@ -185,7 +193,7 @@ def test_the_first_of_equally_rare_words_is_kept() -> None:
 
 
 @every_lexical
-def test_a_single_cjk_character_finds_the_words_that_contain_it(lexical) -> None:
+def test_a_single_cjk_character_finds_the_words_that_contain_it(lexical: str) -> None:
     memory = memory_with(lexical, ["東京都に住む", "大阪の城", "京", "plain words"])
     assert {fact.id for fact in memory.recall("京").facts} == {0, 2}
     assert {fact.id for fact in memory.recall("阪 words").facts} == {1, 3}

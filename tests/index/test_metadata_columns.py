@@ -1,4 +1,6 @@
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,17 +15,18 @@ BIG = 2**53
 class Truth:
     """A stand-in for the store: metadata by fact id, counting how often it is read."""
 
-    def __init__(self, facts=None):
+    def __init__(self, facts: dict[int, Any] | None = None) -> None:
         self.texts = {fact: json.dumps(metadata) for fact, metadata in (facts or {}).items()}
         self.loads = 0
 
-    def load(self):
+    def load(self) -> Iterator[tuple[int, str]]:
         self.loads += 1
         yield from self.texts.items()
 
 
-def passing(columns, where, size):
-    return columns.mask(parse_filter(where), size).nonzero()[0].tolist()
+def passing(columns: MetadataColumns, where: Any, size: int) -> list[int]:
+    found: list[int] = columns.mask(parse_filter(where), size).nonzero()[0].tolist()
+    return found
 
 
 def test_a_mask_has_one_entry_per_fact_id() -> None:
@@ -157,7 +160,7 @@ def test_a_mask_is_the_callers_own() -> None:
 
 
 def test_a_load_that_fails_leaves_no_half_built_column() -> None:
-    def broken():
+    def broken() -> Iterator[tuple[int, str]]:
         yield 0, '{"n": 1}'
         raise InterruptedError
 
@@ -191,12 +194,17 @@ def test_one_filter_may_name_more_fields_than_are_kept() -> None:
 
 
 def test_conditions_are_decided_once_per_distinct_value() -> None:
-    asked = []
+    asked: list[Any] = []
     truth = Truth({fact: {"s": f"text {fact % 3}"} for fact in range(1000)})
     columns = MetadataColumns(truth.load)
     like = parse_filter({"s": {"$like": "%1"}})
     accepts = like.accepts
-    object.__setattr__(like, "accepts", lambda value: asked.append(value) or accepts(value))
+
+    def asking(value: Any) -> bool:
+        asked.append(value)
+        return accepts(value)
+
+    object.__setattr__(like, "accepts", asking)
     assert columns.mask(like, 1000).nonzero()[0].tolist() == list(range(1, 1000, 3))
     assert asked == ["text 0", "text 1", "text 2"]
 
@@ -246,7 +254,7 @@ wheres = st.recursive(
 
 @settings(max_examples=400)
 @given(st.lists(st.none() | objects, max_size=8), st.lists(wheres, min_size=1, max_size=3))
-def test_a_mask_is_the_filter_applied_to_each_fact(facts, filters) -> None:
+def test_a_mask_is_the_filter_applied_to_each_fact(facts: list[Any], filters: list[Any]) -> None:
     truth = Truth({fact: metadata for fact, metadata in enumerate(facts) if metadata is not None})
     columns = MetadataColumns(truth.load)
     for where in filters:
@@ -265,7 +273,7 @@ def test_a_mask_is_the_filter_applied_to_each_fact(facts, filters) -> None:
     ),
     wheres,
 )
-def test_columns_kept_current_equal_columns_built_afresh(steps, last) -> None:
+def test_columns_kept_current_equal_columns_built_afresh(steps: list[Any], last: Any) -> None:
     truth = Truth()
     kept = MetadataColumns(truth.load)
     for verb, target, argument in [*steps, ("filter", None, last)]:

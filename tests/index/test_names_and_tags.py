@@ -1,5 +1,7 @@
 """Names that lead to entities, and the sets that tags allow."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from plugmem_core.kernels import OPEN, FactTable, Scope
 from plugmem_core.store import AliasRow, EntityRow, NamespaceRow
 
 
-def names_of(*rows, aliases=()):
+def names_of(*rows: tuple[str, int], aliases: Sequence[tuple[str, int, int]] = ()) -> EntityNames:
     names = EntityNames()
     entities = [
         EntityRow(number, namespace, key, key, seen=number, change=1)
@@ -23,7 +25,7 @@ def names_of(*rows, aliases=()):
     return names
 
 
-def mentions(names, text):
+def mentions(names: EntityNames, text: str) -> list[int]:
     return names.mentions(text.split(), None)
 
 
@@ -86,7 +88,9 @@ conditions = st.lists(st.sampled_from("abcdz"), max_size=3)
 
 
 @given(tag_sets, conditions, conditions, conditions)
-def test_allowed_facts_have_every_some_and_none_of_the_tags(facts, every, some, none) -> None:
+def test_allowed_facts_have_every_some_and_none_of_the_tags(
+    facts: list[set[str]], every: list[str], some: list[str], none: list[str]
+) -> None:
     index = TagIndex()
     for fact, tags in enumerate(facts):
         index.add(fact, sorted(tags))
@@ -115,7 +119,7 @@ def test_tags_are_counted_over_admitted_facts_by_prefix() -> None:
 
 
 @pytest.mark.parametrize("again", [1, 3])
-def test_indexing_a_fact_again_changes_nothing(again) -> None:
+def test_indexing_a_fact_again_changes_nothing(again: int) -> None:
     index = TagIndex()
     for _ in range(again):
         index.add(5, ["a", "b"])

@@ -1,17 +1,24 @@
 """The vector index above the threshold: hnswlib's graph, an exact tail, and filters."""
 
-import numpy as np
-import pytest
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from plugmem_core import MemoryConfig
+import numpy as np
+import numpy.typing as npt
+import pytest
+from conftest import OpenMemory
+
+from plugmem_core import Memory, MemoryConfig
 from plugmem_core.index.vectors import VectorIndex
 from plugmem_core.kernels import OPEN, FactTable, IdSet, Scope
+
+Floats: TypeAlias = npt.NDArray[np.float32]
 
 COUNT, DIM = 3_000, 16
 CONFIG = MemoryConfig()
 
 
-def gaussian(count, seed):
+def gaussian(count: int, seed: int) -> Floats:
     return np.random.default_rng(seed).standard_normal((count, DIM)).astype(np.float32)
 
 
@@ -21,22 +28,22 @@ VECTORS, QUERIES = gaussian(COUNT, 1), gaussian(40, 2)
 class Watched:
     """A graph that counts how often it is searched."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Any) -> None:
         self._graph = graph
         self.searches = 0
 
-    def knn_query(self, *args, **kwargs):
+    def knn_query(self, *args: Any, **kwargs: Any) -> Any:
         self.searches += 1
         return self._graph.knn_query(*args, **kwargs)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._graph, name)
 
 
 class Indexed:
     """A vector index whose first facts are in a graph, and the facts beside it."""
 
-    def __init__(self, covered=COUNT):
+    def __init__(self, covered: int = COUNT) -> None:
         self.index = VectorIndex(DIM, CONFIG)
         self.facts = FactTable()
         for fact, vector in enumerate(VECTORS):
@@ -44,11 +51,19 @@ class Indexed:
         self.graph = Watched(self.index.make_graph(list(range(covered)), VECTORS[:covered]))
         self.index.attach(self.graph, covered)
 
-    def put(self, fact, vector) -> None:
-        self.facts.put(fact, 0, 0, 0, 0, OPEN, OPEN, OPEN, 0, False)  # noqa: FBT003
+    def put(self, fact: int, vector: Floats) -> None:
+        self.facts.put(fact, 0, 0, 0, 0, OPEN, OPEN, OPEN, 0, forgotten=False)
         self.index.put(fact, vector)
 
-    def search(self, query, limit=10, *, ef=64, floor=None, chosen=None):
+    def search(
+        self,
+        query: Floats,
+        limit: int = 10,
+        *,
+        ef: int = 64,
+        floor: float | None = None,
+        chosen: set[int] | None = None,
+    ) -> list[tuple[int, float]]:
         view = Scope(valid_at=0, known_at=OPEN, expired_by=0, closed=False, unknown_closings=False)
         allowed = None
         if chosen is not None:
@@ -59,30 +74,37 @@ class Indexed:
             allowed = passing.count()
         return self.index.search(query, limit, ef, floor, self.facts, view, allowed).items()
 
-    def exact(self, query, limit=10, *, floor=float("-inf"), chosen=None):
+    def exact(
+        self,
+        query: Floats,
+        limit: int = 10,
+        *,
+        floor: float = float("-inf"),
+        chosen: set[int] | None = None,
+    ) -> list[tuple[int, float]]:
         view = Scope(valid_at=0, known_at=OPEN, expired_by=0, closed=False, unknown_closings=False)
         pairs = self.index.pool.search(query, 0, COUNT * 2, floor, self.facts, view).items()
         return [pair for pair in pairs if chosen is None or pair[0] in chosen][:limit]
 
 
-def recall(found, expected):
+def recall(found: list[tuple[int, float]], expected: list[tuple[int, float]]) -> float:
     return len({fact for fact, _ in found} & {fact for fact, _ in expected}) / len(expected)
 
 
 @pytest.fixture(scope="module")
-def indexed():
+def indexed() -> Indexed:
     """An index that tests only read."""
     return Indexed()
 
 
-def test_the_graph_finds_nearly_all_of_the_nearest(indexed) -> None:
+def test_the_graph_finds_nearly_all_of_the_nearest(indexed: Indexed) -> None:
     before = indexed.graph.searches
     shares = [recall(indexed.search(query), indexed.exact(query)) for query in QUERIES]
     assert np.mean(shares) >= 0.95
     assert indexed.graph.searches == before + len(QUERIES)
 
 
-def test_what_the_graph_finds_is_scored_as_the_exact_scan_scores_it(indexed) -> None:
+def test_what_the_graph_finds_is_scored_as_the_exact_scan_scores_it(indexed: Indexed) -> None:
     for query in QUERIES:
         exact = dict(indexed.exact(query, COUNT))
         found = indexed.search(query)
@@ -90,28 +112,28 @@ def test_what_the_graph_finds_is_scored_as_the_exact_scan_scores_it(indexed) -> 
         assert all(exact[fact] == score for fact, score in found)
 
 
-def test_a_wider_beam_finds_no_less(indexed) -> None:
+def test_a_wider_beam_finds_no_less(indexed: Indexed) -> None:
     narrow = np.mean([recall(indexed.search(q, ef=10), indexed.exact(q)) for q in QUERIES])
     wide = np.mean([recall(indexed.search(q, ef=150), indexed.exact(q)) for q in QUERIES])
     assert wide >= narrow
     assert wide >= 0.99
 
 
-def test_a_beam_over_a_twentieth_of_the_graph_is_exact(indexed) -> None:
+def test_a_beam_over_a_twentieth_of_the_graph_is_exact(indexed: Indexed) -> None:
     before = indexed.graph.searches
     for query in QUERIES[:5]:
         assert indexed.search(query, ef=COUNT // 20 + 1) == indexed.exact(query)
     assert indexed.graph.searches == before
 
 
-def test_a_narrow_filter_returns_all_its_facts(indexed) -> None:
+def test_a_narrow_filter_returns_all_its_facts(indexed: Indexed) -> None:
     chosen = set(range(5, COUNT, 200))  # one in two hundred
     for query in QUERIES:
         assert indexed.search(query, 128, chosen=chosen) == indexed.exact(query, 128, chosen=chosen)
         assert len(indexed.search(query, 128, chosen=chosen)) == 15
 
 
-def test_a_wide_filter_widens_the_walk_until_enough_pass(indexed) -> None:
+def test_a_wide_filter_widens_the_walk_until_enough_pass(indexed: Indexed) -> None:
     chosen = set(range(0, COUNT, 10))
     before = indexed.graph.searches
     shares = []
@@ -124,14 +146,14 @@ def test_a_wide_filter_widens_the_walk_until_enough_pass(indexed) -> None:
     assert indexed.graph.searches > before + len(QUERIES)
 
 
-def test_a_filter_far_from_the_query_is_found_by_the_exact_scan(indexed) -> None:
+def test_a_filter_far_from_the_query_is_found_by_the_exact_scan(indexed: Indexed) -> None:
     for query in QUERIES[:10]:
         order = [fact for fact, _ in indexed.exact(query, COUNT)]
         chosen = set(order[-300:])  # a tenth, all of it pointing away
         assert indexed.search(query, 128, chosen=chosen) == indexed.exact(query, 128, chosen=chosen)
 
 
-def test_a_floor_cuts_the_same_facts_with_the_graph(indexed) -> None:
+def test_a_floor_cuts_the_same_facts_with_the_graph(indexed: Indexed) -> None:
     for query in QUERIES:
         found = indexed.search(query, 128, floor=0.6)
         assert found == indexed.exact(query, 128, floor=0.6)
@@ -180,7 +202,7 @@ def test_removed_vectors_are_never_found_again() -> None:
     assert np.mean(shares) >= 0.9
 
 
-def test_the_same_vectors_give_the_same_graph(indexed) -> None:
+def test_the_same_vectors_give_the_same_graph(indexed: Indexed) -> None:
     again = Indexed()
     for query in QUERIES:
         assert again.search(query, ef=10) == indexed.search(query, ef=10)
@@ -190,7 +212,7 @@ def test_the_same_vectors_give_the_same_graph(indexed) -> None:
 
 
 @pytest.fixture
-def built(open_memory, tmp_path):
+def built(open_memory: OpenMemory, tmp_path: Path) -> Memory:
     """A memory whose vectors are in a graph."""
     memory = open_memory(tmp_path / "m", config=MemoryConfig(flat_to_hnsw=COUNT))
     memory.remember_many(
@@ -202,16 +224,16 @@ def built(open_memory, tmp_path):
     return memory
 
 
-def nearest(memory, query, **arguments):
+def nearest(memory: Memory, query: Floats, **arguments: Any) -> list[int]:
     found = memory.recall(vector=query, k=100, token_budget=None, **arguments)
     return [fact.id for fact in found.facts]
 
 
-def exact_ids(indexed, query, limit=100, **arguments):
+def exact_ids(indexed: Indexed, query: Floats, limit: int = 100, **arguments: Any) -> set[int]:
     return {fact for fact, _ in indexed.exact(query, limit, **arguments)}
 
 
-def test_a_memory_searches_the_graph_that_maintain_built(built, indexed) -> None:
+def test_a_memory_searches_the_graph_that_maintain_built(built: Memory, indexed: Indexed) -> None:
     shares = [
         len(set(nearest(built, query)) & exact_ids(indexed, query)) / 100 for query in QUERIES
     ]
@@ -221,7 +243,7 @@ def test_a_memory_searches_the_graph_that_maintain_built(built, indexed) -> None
         assert set(nearest(built, query, tags=["rare"])) == chosen
 
 
-def test_below_the_threshold_maintain_builds_nothing(open_memory) -> None:
+def test_below_the_threshold_maintain_builds_nothing(open_memory: OpenMemory) -> None:
     memory = open_memory(config=MemoryConfig(flat_to_hnsw=11))
     memory.remember_many({"text": f"v {n}", "vector": VECTORS[n]} for n in range(10))
     assert memory.maintain().vectors_in_graph == 0
@@ -229,7 +251,9 @@ def test_below_the_threshold_maintain_builds_nothing(open_memory) -> None:
     assert memory.maintain().vectors_in_graph == 11
 
 
-def test_a_checkpoint_holds_the_graph(built, open_memory, tmp_path) -> None:
+def test_a_checkpoint_holds_the_graph(
+    built: Memory, open_memory: OpenMemory, tmp_path: Path
+) -> None:
     before = [nearest(built, query) for query in QUERIES[:10]]
     built.close()
     opened = open_memory(tmp_path / "m", config=MemoryConfig(flat_to_hnsw=COUNT))
@@ -243,7 +267,9 @@ def test_a_checkpoint_holds_the_graph(built, open_memory, tmp_path) -> None:
     assert opened.verify().ok
 
 
-def test_a_graph_built_after_the_last_write_is_saved_on_closing(open_memory, tmp_path) -> None:
+def test_a_graph_built_after_the_last_write_is_saved_on_closing(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
     config = MemoryConfig(flat_to_hnsw=10)
     memory = open_memory(tmp_path / "m", config=config)
     memory.remember_many({"text": f"v {n}", "vector": VECTORS[n]} for n in range(10))
@@ -254,7 +280,7 @@ def test_a_graph_built_after_the_last_write_is_saved_on_closing(open_memory, tmp
 
 
 def test_another_handle_keeps_its_graph_when_facts_are_revised(
-    built, open_memory, tmp_path
+    built: Memory, open_memory: OpenMemory, tmp_path: Path
 ) -> None:
     other = open_memory(tmp_path / "m", config=MemoryConfig(flat_to_hnsw=COUNT))
     other.maintain()
@@ -266,14 +292,14 @@ def test_another_handle_keeps_its_graph_when_facts_are_revised(
 
 
 def test_vectors_removed_elsewhere_while_the_graph_is_made_are_left_out(
-    open_memory, tmp_path, monkeypatch
+    open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = MemoryConfig(flat_to_hnsw=10)
     memory, other = (open_memory(tmp_path / "m", config=config) for _ in range(2))
     memory.remember_many({"text": f"v {n}", "vector": VECTORS[n]} for n in range(12))
     read = memory._engine.store.vectors
 
-    def read_after_a_purge(facts):
+    def read_after_a_purge(facts: list[int]) -> object:
         other.forget(3)
         other.maintain()
         return read(facts)

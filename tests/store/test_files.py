@@ -3,7 +3,10 @@
 import random
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +22,11 @@ from plugmem_core.store import schema
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
-def sql(path, *statements):
+def sql(path: Path, *statements: str) -> list[Any]:
     """Run statements on a file behind the memory's back; returns the rows of the last."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for statement in statements:
@@ -31,7 +34,7 @@ def sql(path, *statements):
         return rows
 
 
-def assert_refused(path, kind, match, **options) -> None:
+def assert_refused(path: Path, kind: type[Exception], match: str, **options: Any) -> None:
     before = path.read_bytes()
     with pytest.raises(kind, match=match):
         Memory.open(path, **options)
@@ -39,7 +42,7 @@ def assert_refused(path, kind, match, **options) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_new_file_says_whose_it_is(path) -> None:
+def test_a_new_file_says_whose_it_is(path: Path) -> None:
     Memory.open(path).close()
     assert sql(path, "PRAGMA application_id") == [(schema.APPLICATION_ID,)]
     assert sql(path, "PRAGMA user_version") == [(schema.SCHEMA_VERSION,)]
@@ -47,7 +50,7 @@ def test_a_new_file_says_whose_it_is(path) -> None:
     assert path.read_bytes()[68:72] == b"PMEM"
 
 
-def test_an_empty_file_becomes_a_memory(path) -> None:
+def test_an_empty_file_becomes_a_memory(path: Path) -> None:
     path.touch()
     with Memory.open(path) as memory:
         memory.remember("a fact")
@@ -65,13 +68,15 @@ def test_an_empty_file_becomes_a_memory(path) -> None:
         ["CREATE TABLE t (a)", f"PRAGMA user_version = {schema.SCHEMA_VERSION}"],
     ],
 )
-def test_a_database_of_another_application_is_refused(path, statements, read_only) -> None:
+def test_a_database_of_another_application_is_refused(
+    path: Path, statements: list[str], read_only: bool
+) -> None:
     sql(path, *statements)
     assert_refused(path, StorageError, "another application", read_only=read_only)
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_newer_version_is_refused(path, read_only) -> None:
+def test_a_newer_version_is_refused(path: Path, read_only: bool) -> None:
     Memory.open(path).close()
     sql(path, "PRAGMA user_version = 1000", "PRAGMA journal_mode = DELETE")
     assert_refused(path, StorageError, "version 1000", read_only=read_only)
@@ -83,12 +88,12 @@ def test_a_newer_version_is_refused(path, read_only) -> None:
     [b"just some text", b"\0" * 5_000, b"SQLite format 3\0" + b"\xff" * 5_000],
     ids=["text", "zeros", "header only"],
 )
-def test_what_is_no_database_is_refused(path, data, read_only) -> None:
+def test_what_is_no_database_is_refused(path: Path, data: bytes, read_only: bool) -> None:
     path.write_bytes(data)
     assert_refused(path, CorruptError, "not a", read_only=read_only)
 
 
-def test_paths_that_lead_nowhere_are_refused(tmp_path) -> None:
+def test_paths_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "no" / "such" / "folder"):
         with pytest.raises(StorageError):
             Memory.open(path)
@@ -98,7 +103,7 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a?mode=ro&b#c", "per%20cent", "späce ü", "-index", "'; --"])
-def test_any_file_name_is_a_file_name(tmp_path, name) -> None:
+def test_any_file_name_is_a_file_name(tmp_path: Path, name: str) -> None:
     with Memory.open(tmp_path / name) as memory:
         memory.remember("a fact")
     with Memory.open(tmp_path / name, read_only=True) as memory:
@@ -108,7 +113,7 @@ def test_any_file_name_is_a_file_name(tmp_path, name) -> None:
     assert {name} <= {file.name for file in tmp_path.iterdir()} <= companions
 
 
-def test_damage_gives_typed_errors_only(tmp_path) -> None:
+def test_damage_gives_typed_errors_only(tmp_path: Path) -> None:
     intact = tmp_path / "intact"
     with Memory.open(intact) as memory:
         memory.remember_many(
@@ -142,7 +147,7 @@ def test_damage_gives_typed_errors_only(tmp_path) -> None:
 
 
 @pytest.fixture
-def next_version(monkeypatch) -> None:
+def next_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package one version ahead, which adds a table."""
     monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     monkeypatch.setattr(
@@ -156,7 +161,9 @@ def next_version(monkeypatch) -> None:
     )
 
 
-def test_an_older_file_is_brought_to_the_current_version(path, request) -> None:
+def test_an_older_file_is_brought_to_the_current_version(
+    path: Path, request: pytest.FixtureRequest
+) -> None:
     with Memory.open(path) as memory:
         memory.remember("kept")
     request.getfixturevalue("next_version")
@@ -170,14 +177,18 @@ def test_an_older_file_is_brought_to_the_current_version(path, request) -> None:
         assert memory.stats().facts == 2
 
 
-def test_an_older_file_is_not_touched_by_a_reader(path, request) -> None:
+def test_an_older_file_is_not_touched_by_a_reader(
+    path: Path, request: pytest.FixtureRequest
+) -> None:
     Memory.open(path).close()
     request.getfixturevalue("next_version")
     sql(path, "PRAGMA journal_mode = DELETE")
     assert_refused(path, StorageError, "older version", read_only=True)
 
 
-def test_a_migration_that_fails_leaves_the_older_file(path, request, monkeypatch) -> None:
+def test_a_migration_that_fails_leaves_the_older_file(
+    path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Memory.open(path) as memory:
         memory.remember("kept")
     old = schema.SCHEMA_VERSION
@@ -196,7 +207,7 @@ def test_a_migration_that_fails_leaves_the_older_file(path, request, monkeypatch
 # -- read-only handles
 
 
-def writes(memory):
+def writes(memory: Memory) -> list[Callable[[], object]]:
     return [
         lambda: memory.remember("no"),
         lambda: memory.remember_many([{"text": "no"}]),
@@ -215,7 +226,7 @@ def writes(memory):
     ]
 
 
-def test_a_read_only_handle_reads_and_refuses_every_write(path) -> None:
+def test_a_read_only_handle_reads_and_refuses_every_write(path: Path) -> None:
     with Memory.open(path) as memory:
         memory.remember("a fact", entity="a")
     files = {file: file.read_bytes() for file in path.parent.iterdir()}
@@ -231,7 +242,7 @@ def test_a_read_only_handle_reads_and_refuses_every_write(path) -> None:
         assert file.read_bytes() == data
 
 
-def test_a_read_only_handle_follows_a_writer(path) -> None:
+def test_a_read_only_handle_follows_a_writer(path: Path) -> None:
     with Memory.open(path) as writer:
         writer.remember("first")
         with Memory.open(path, read_only=True) as reader:
@@ -242,7 +253,7 @@ def test_a_read_only_handle_follows_a_writer(path) -> None:
             assert [fact.id for fact in reader.recall("first second").facts] == [1]
 
 
-def test_a_copy_of_the_file_is_the_whole_memory(path, tmp_path) -> None:
+def test_a_copy_of_the_file_is_the_whole_memory(path: Path, tmp_path: Path) -> None:
     with Memory.open(path) as memory:
         memory.remember("a fact", entity="a", tags=["t"], vector=[1.0, 0.0])
     shutil.copy(path, tmp_path / "copy")
@@ -252,7 +263,9 @@ def test_a_copy_of_the_file_is_the_whole_memory(path, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("durability", "pragma"), [("full", 2), ("normal", 1)])
-def test_durability_is_sqlites_synchronous_setting(path, durability, pragma) -> None:
+def test_durability_is_sqlites_synchronous_setting(
+    path: Path, durability: str, pragma: int
+) -> None:
     with Memory.open(path, config=MemoryConfig(durability=durability)) as memory:
         memory.remember("a fact")
         writer = memory._engine.store._writer

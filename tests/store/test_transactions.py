@@ -2,31 +2,35 @@
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
+from conftest import OpenMemory
 
 from plugmem_core import BusyError, InvalidInputError, Memory, MemoryConfig
 from plugmem_core.store import Transaction
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
-def change(memory):
+def change(memory: Memory) -> int:
     """Return the number of the last change, as another connection sees it."""
     with closing(sqlite3.connect(memory.path)) as connection:
-        return connection.execute("SELECT change FROM state").fetchone()[0]
+        number: int = connection.execute("SELECT change FROM state").fetchone()[0]
+    return number
 
 
-def test_every_write_has_the_next_change_number(open_memory, path) -> None:
+def test_every_write_has_the_next_change_number(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory(path)
     assert change(memory) == 0
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: memory.remember("one", entity="a", tags=["t"], links=[("knows", "b")]),
         lambda: memory.remember_many([{"text": "two"}, {"text": "three"}, {"text": "four"}]),
         lambda: memory.revise(0, "one and a half"),
@@ -44,7 +48,7 @@ def test_every_write_has_the_next_change_number(open_memory, path) -> None:
         assert change(memory) == number
 
 
-def test_what_writes_nothing_has_no_change_number(open_memory, path) -> None:
+def test_what_writes_nothing_has_no_change_number(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory(path)
     memory.remember("one", entity="a")
     before = change(memory)
@@ -58,7 +62,7 @@ def test_what_writes_nothing_has_no_change_number(open_memory, path) -> None:
     assert change(memory) == before + 2  # one for forgetting, one for the purge
 
 
-def test_rows_carry_the_change_that_last_touched_them(open_memory, path) -> None:
+def test_rows_carry_the_change_that_last_touched_them(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory(path)
     memory.remember_many([{"text": "one"}, {"text": "two"}])
     memory.revise(0, "one and a half")
@@ -67,7 +71,7 @@ def test_rows_carry_the_change_that_last_touched_them(open_memory, path) -> None
     assert rows == [(0, 2), (1, 1), (2, 2)]
 
 
-def everything(memory):
+def everything(memory: Memory) -> object:
     """Return all there is to see of a memory."""
     return (
         list(memory.list_facts(closed=True)),
@@ -80,16 +84,23 @@ def everything(memory):
 
 
 @pytest.mark.parametrize("in_file", [True, False])
-def test_a_write_that_fails_halfway_leaves_nothing(open_memory, path, monkeypatch, in_file) -> None:
+def test_a_write_that_fails_halfway_leaves_nothing(
+    open_memory: OpenMemory, path: Path, monkeypatch: pytest.MonkeyPatch, in_file: bool
+) -> None:
     memory = open_memory(path if in_file else ":memory:")
     memory.remember("one", entity="a", tags=["t"], links=[("knows", "b")], vector=[1.0, 0.0])
     before = everything(memory)
     for method in ("_open_links", "_put_vector", "_add_fact", "finish"):
         with monkeypatch.context() as patch:
-            calls = []
+            calls: list[object] = []
             original = getattr(Transaction, method)
 
-            def second_call_fails(self, *args, original=original, calls=calls):
+            def second_call_fails(
+                self: Transaction,
+                *args: object,
+                original: Callable[..., object] = original,
+                calls: list[object] = calls,
+            ) -> object:
                 calls.append(args)
                 if len(calls) > 1 or original.__name__ == "finish":
                     raise ZeroDivisionError
@@ -113,7 +124,7 @@ def test_a_write_that_fails_halfway_leaves_nothing(open_memory, path, monkeypatc
     assert memory.remember("two words").id == 1  # no id was used
 
 
-def test_a_refused_item_refuses_the_whole_list(open_memory, path) -> None:
+def test_a_refused_item_refuses_the_whole_list(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory(path)
     memory.remember("one")
     before = everything(memory)
@@ -122,7 +133,9 @@ def test_a_refused_item_refuses_the_whole_list(open_memory, path) -> None:
     assert everything(memory) == before
 
 
-def test_changes_that_were_not_read_do_not_keep_later_reads_in_the_past(open_memory, path) -> None:
+def test_changes_that_were_not_read_do_not_keep_later_reads_in_the_past(
+    open_memory: OpenMemory, path: Path
+) -> None:
     memory, other = open_memory(path), open_memory(path)
     memory.remember("one", entity="a")
     store = memory._engine.store
@@ -137,7 +150,7 @@ def test_changes_that_were_not_read_do_not_keep_later_reads_in_the_past(open_mem
 # -- another writer
 
 
-def test_a_file_held_too_long_is_busy_and_reads_go_on(open_memory, path) -> None:
+def test_a_file_held_too_long_is_busy_and_reads_go_on(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory(path, config=MemoryConfig(busy_timeout=0.05))
     memory.remember("one")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -159,7 +172,9 @@ def test_a_file_held_too_long_is_busy_and_reads_go_on(open_memory, path) -> None
     assert memory.verify().ok
 
 
-def test_a_write_waits_for_another_writer_within_the_timeout(open_memory, path) -> None:
+def test_a_write_waits_for_another_writer_within_the_timeout(
+    open_memory: OpenMemory, path: Path
+) -> None:
     memory = open_memory(path, config=MemoryConfig(busy_timeout=30.0))
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -169,7 +184,7 @@ def test_a_write_waits_for_another_writer_within_the_timeout(open_memory, path) 
         release.join()
 
 
-def test_closing_a_held_file_gives_up_the_checkpoint_only(path) -> None:
+def test_closing_a_held_file_gives_up_the_checkpoint_only(path: Path) -> None:
     memory = Memory.open(path, config=MemoryConfig(busy_timeout=0.05))
     memory.remember("one")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -189,12 +204,14 @@ class Recording(sqlite3.Connection):
 
     statements: ClassVar[list[str]] = []
 
-    def execute(self, sql, *parameters):
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
         self.statements.append(sql)
         return super().execute(sql, *parameters)
 
 
-def test_no_statement_is_built_from_what_callers_pass(path, monkeypatch) -> None:
+def test_no_statement_is_built_from_what_callers_pass(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Recording, "statements", [])
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Recording))
     mark = "zqx'\"); DROP TABLE facts; --"
@@ -240,7 +257,7 @@ def test_no_statement_is_built_from_what_callers_pass(path, monkeypatch) -> None
     assert not any("zqx" in statement for statement in Recording.statements)
 
 
-def test_hostile_text_is_stored_as_it_is(open_memory, path) -> None:
+def test_hostile_text_is_stored_as_it_is(open_memory: OpenMemory, path: Path) -> None:
     memory = open_memory(path)
     receipt = memory.remember(
         HOSTILE,
