@@ -243,7 +243,7 @@ class NaiveMemory:
         if fact.recorded_at > known_at or fact.valid_from > valid_at:
             return False
         ended = fact.valid_to is not None and fact.valid_to <= valid_at
-        if view.known_at is not None and ended and fact.closed_at > view.known_at:
+        if view.known_at is not None and ended and (fact.closed_at or 0) > view.known_at:
             ended = False  # nobody knew of the end yet
         return view.closed or not ended
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 from clocks import SECOND, START, Clock
@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from naive import NaiveEdge, NaiveFact, NaiveMemory, View, words
 
-from plugmem_core import Edge, Fact, Memory, MemoryConfig, PlugmemError
+from plugmem_core import Edge, Fact, Memory, MemoryConfig, Namespace, PlugmemError
 
 pytestmark = pytest.mark.timeout(900)  # shrinking what fails takes minutes
 
 T = TypeVar("T")
+Test: TypeAlias = Callable[[NaiveFact], bool]
 
 TEXTS = ("green tea", "black tea", "rye bread", "tea and bread", "nothing else")
 ENTITIES = ("Ann", "ANN", "Bob")
 TAGS = ("a", "b", "B", "c")
 KEY = "k"
-SPACES = ((), ("x",), ("x", "y"), ("xy",))
+SPACES: tuple[Namespace, ...] = ((), ("x",), ("x", "y"), ("xy",))
 NUMBERS = (0, 1, 2)
 
 texts = st.sampled_from(TEXTS)
@@ -78,7 +79,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def begin(self, count: int) -> None:
         for number in range(count):
             receipt = self.memories[number % 2].remember(f"start {number}", tags=["a"])
-            options = {
+            options: dict[str, Any] = {
                 "entity": None,
                 "key": None,
                 "namespace": (),
@@ -112,7 +113,7 @@ class MemoryMachine(RuleBasedStateMachine):
         ).filter(bool),
     )  # fmt: skip
     def revise(
-        self, handle: int, choice: int, offset: int | None, ttl: int | None, changes: dict
+        self, handle: int, choice: int, offset: int | None, ttl: int | None, changes: dict[str, Any]
     ) -> None:
         fact_id = self.choose(choice)
         since = self.instant(offset)
@@ -132,9 +133,16 @@ class MemoryMachine(RuleBasedStateMachine):
         choice=st.none() | choices, offset=offsets, namespace=spaces,
     )  # fmt: skip
     def link(
-        self, handle: int, src: str, relation: str, dst: str, choice: int | None, offset, namespace
+        self,
+        handle: int,
+        src: str,
+        relation: str,
+        dst: str,
+        choice: int | None,
+        offset: int | None,
+        namespace: Namespace,
     ) -> None:
-        options = {
+        options: dict[str, Any] = {
             "provenance": None if choice is None else self.choose(choice),
             "valid_from": self.instant(offset),
             "namespace": namespace,
@@ -147,7 +155,7 @@ class MemoryMachine(RuleBasedStateMachine):
         handle=handles, src=entities, relation=st.just("knows"), dst=entities,
         namespace=spaces,
     )  # fmt: skip
-    def unlink(self, handle: int, src: str, relation: str, dst: str, namespace) -> None:
+    def unlink(self, handle: int, src: str, relation: str, dst: str, namespace: Namespace) -> None:
         found = self.memories[handle].unlink(src, relation, dst, namespace=namespace)
         assert found == self.model.unlink(src, relation, dst, namespace=namespace)
 
@@ -155,7 +163,7 @@ class MemoryMachine(RuleBasedStateMachine):
         handle=handles, tag=st.sampled_from(TAGS), new=st.none() | st.sampled_from(TAGS),
         namespace=spaces,
     )  # fmt: skip
-    def retag(self, handle: int, tag: str, new: str | None, namespace) -> None:
+    def retag(self, handle: int, tag: str, new: str | None, namespace: Namespace) -> None:
         memory = self.memories[handle]
         if new is None:
             found = memory.remove_tag(tag, namespace=namespace)
@@ -203,7 +211,7 @@ class MemoryMachine(RuleBasedStateMachine):
         assert stats.forgotten == sum(fact.forgotten and not fact.purged for fact in facts)
 
     def check_listings(self, memory: Memory, chance: random.Random) -> None:
-        def ids(view: View, test=lambda fact: True, **conditions: Any) -> None:
+        def ids(view: View, test: Test = lambda _: True, **conditions: Any) -> None:
             times = {name: value for name, value in vars(view).items() if value is not None}
             page = memory.list_facts(**times, **conditions, limit=1_000)
             assert [fact.id for fact in page] == self.model.list_facts(view, test)
@@ -237,7 +245,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def check_edges(self, memory: Memory, chance: random.Random) -> None:
         at = chance.randrange(START - 5 * SECOND, self.clock.now + 6 * SECOND, SECOND)
-        views = [
+        views: list[tuple[dict[str, Any], list[NaiveEdge]]] = [
             ({}, self.model.edges_at(None)),
             ({"as_of": at}, self.model.edges_at(at)),
             ({"history": True}, self.model.edges),

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from clocks import START, Clock
 from conftest import OpenMemory
+from looking import stored
 
 from plugmem_core import (
     InvalidInputError,
@@ -284,14 +285,14 @@ def test_bug_8_a_purged_fact_is_in_no_row_and_no_index(
         key="zanzibar-id", vector=[0.25, 0.75], ttl=60 if how == "expire" else None,
     )  # fmt: skip
     assert rows_with(path, "zanzibar") == ["facts"]
-    assert rows_with(path, str(np.float32([0.25, 0.75]).tobytes())) == ["vectors"]
+    assert rows_with(path, str(np.array([0.25, 0.75], np.float32).tobytes())) == ["vectors"]
     if how == "forget":
         memory.forget(1)
     clock.tick(60_000)
     memory.maintain()
     assert rows_with(path, "zanzibar") == []
     assert memory.stats().vectors == 0
-    assert rows_with(path, str(np.float32([0.25, 0.75]).tobytes())) == []
+    assert rows_with(path, str(np.array([0.25, 0.75], np.float32).tobytes())) == []
     assert memory.stats().terms == 2
     assert [tag.name for tag in memory.tags()] == ["public"]
     for question in ({"text": "zanzibar"}, {"tags": ["zanzibartag"]}, {"vector": [0.25, 0.75]}):
@@ -309,7 +310,7 @@ def test_bug_8_a_revised_away_text_goes_with_its_version(
     memory.forget(0)
     memory.maintain()
     assert rows_with(path, "zanzibar") == []
-    assert memory.get(1).text == "the code is secret"
+    assert stored(memory, 1).text == "the code is secret"
 
 
 # --- BUG-11: filters starve vector search; no floor ---------------------------------------------
@@ -406,7 +407,7 @@ def test_bug_14_asking_in_an_unknown_namespace_makes_nothing(
 ) -> None:
     memory = open_memory(tmp_path / "m.db")
     memory.remember("one", entity="Pump", tags=["t"])
-    typo = {"namespace": ("typo",)}
+    typo: dict[str, Any] = {"namespace": ("typo",)}
     for call in (
         lambda: memory.forget(0, **typo),
         lambda: memory.revise(0, "two", **typo),
@@ -452,14 +453,14 @@ def test_bug_15_no_stored_text_starts_a_line_of_the_block(
             (attack if place == "relation" else "feeds", attack + "x" if place == "target" else "T")
         ],
     )
-    entity = memory.get(0).entity
+    entity = stored(memory, 0).entity
     assert entity is not None
     rendered = memory.recall(entities=[entity]).rendered
     lines = rendered.splitlines()
     assert [line[:9] for line in lines] == ["## memory", "- [f0] " + lines[1][7:9], "- links: "]
     assert rendered.count("\n") == 3
     assert not any(ord(char) < 32 or ord(char) in (0x7F, 0x85, 0x202E) for char in "".join(lines))
-    assert memory.get(0).text == (attack if place == "text" else "plain")
+    assert stored(memory, 0).text == (attack if place == "text" else "plain")
 
 
 @pytest.mark.parametrize("attack", ["<script>alert(1)</script>", '"><img src=x onerror=y>', "&lt;"])
@@ -467,7 +468,7 @@ def test_bug_15_no_stored_text_is_markup_in_a_notebook(memory: Memory, attack: s
     memory.remember(attack, entity=attack + "x", tags=[attack], links=[(attack, attack + "y")])
     memory.revise(0, attack + "2")
     result = memory.recall(entities=[attack + "x"], explain=True)
-    shown = [
+    shown: list[Any] = [
         result, result.explanation, result.facts[0], memory.get(1), memory.history(1),
         memory.list_facts(),
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from clocks import DAY, SECOND, START, Clock
 from conftest import OpenMemory
 from hypothesis import given
 from hypothesis import strategies as st
+from looking import stored
 
 from plugmem_core import InvalidInputError, Memory
 from plugmem_core.clock import MAX_MS, MIN_MS
@@ -104,7 +105,7 @@ def test_every_source_looks_from_the_same_instant(
     }  # fmt: skip
     question = questions[source]
 
-    def found(**times: int) -> list[int]:
+    def found(**times: Any) -> list[int]:
         return [fact.id for fact in memory.recall(**question, **times).facts]
 
     assert found() == [1]
@@ -218,7 +219,7 @@ def test_a_fact_expires_at_the_end_of_its_time_to_live(
     memory: Memory, clock: Clock, ttl: Any
 ) -> None:
     memory.remember("desk", ttl=ttl)
-    assert memory.get(0).expires_at == START + 60 * SECOND
+    assert stored(memory, 0).expires_at == START + 60 * SECOND
     clock.tick(60 * SECOND - 1)
     assert seen(memory) == [0]
     clock.tick(1)
@@ -247,9 +248,9 @@ def test_a_clock_set_back_breaks_nothing(memory: Memory, clock: Clock) -> None:
     memory.remember("desk 3")
     clock.set(START + DAY)
     assert [fact.id for fact in memory.recall(range=(0, MAX_MS)).facts] == [2, 1, 3]
-    old, new = memory.get_many([0, 2])
+    old, new = stored(memory, 0), stored(memory, 2)
     assert old.valid_to is not None
-    assert old.valid_from <= old.valid_to
+    assert old.valid_to == old.valid_from
     assert new.valid_to is None
     assert memory.verify().ok
     before = memory.recall("desk", range=(0, MAX_MS))
@@ -281,7 +282,7 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 )
 def test_spellings_of_one_instant(memory: Memory, same: Any) -> None:
     memory.remember("desk", valid_from=same)
-    fact = memory.get(0)
+    fact = stored(memory, 0)
     assert fact.valid_from == START
     assert fact.valid_from_time == NOON
     assert seen(memory, as_of=same) == [0]
@@ -291,7 +292,7 @@ def test_spellings_of_one_instant(memory: Memory, same: Any) -> None:
 
 def test_a_date_alone_is_its_midnight_utc(memory: Memory) -> None:
     memory.remember("desk", valid_from="2024-05-01")
-    assert memory.get(0).valid_from == START - 12 * 3_600 * SECOND
+    assert stored(memory, 0).valid_from == START - 12 * 3_600 * SECOND
 
 
 def test_the_two_half_past_twos_of_a_night_in_october(memory: Memory) -> None:
@@ -303,7 +304,7 @@ def test_the_two_half_past_twos_of_a_night_in_october(memory: Memory) -> None:
     winter = summer.replace(fold=1)
     memory.remember("desk in summer time", valid_from=summer)
     memory.remember("desk in winter time", valid_from=winter)
-    first, second = (fact.valid_from for fact in memory.get_many([0, 1]))
+    first, second = (stored(memory, i).valid_from for i in (0, 1))
     assert first == day("2024-10-27") + 1_800 * SECOND
     assert second - first == 3_600 * SECOND
     assert seen(memory, valid_at=summer) == [0]
@@ -328,8 +329,8 @@ def test_all_of_the_calendar_is_accepted(open_memory: OpenMemory, tmp_path: Path
     with open_memory(tmp_path / "m.db") as memory:
         memory.remember("desk", valid_from=at)
     memory = open_memory(tmp_path / "m.db")
-    assert memory.get(0).valid_from == at
-    assert memory.get(0).valid_from_time - NOON == timedelta(milliseconds=at - START)
+    assert stored(memory, 0).valid_from == at
+    assert stored(memory, 0).valid_from_time - NOON == timedelta(milliseconds=at - START)
     assert seen(memory, valid_at=at) == [0]
     assert memory.recall("desk", valid_at=at).rendered != ""
     assert memory.verify().ok
@@ -342,12 +343,12 @@ def test_nothing_outside_the_calendar_is(memory: Memory, at: int) -> None:
 
 
 def test_times_come_back_as_integers_with_datetimes_beside_them(ivo: Memory) -> None:
-    old = ivo.get(0)
+    old = stored(ivo, 0)
     assert (type(old.recorded_at), type(old.valid_from), type(old.valid_to)) == (int, int, int)
     assert old.recorded_time == datetime(2025, 1, 5, tzinfo=UTC)
     assert old.valid_to_time == datetime(2025, 3, 1, tzinfo=UTC)
-    assert (old.is_current, ivo.get(1).is_current) == (False, True)
-    assert ivo.get(1).valid_to_time is None
+    assert (old.is_current, stored(ivo, 1).is_current) == (False, True)
+    assert stored(ivo, 1).valid_to_time is None
 
 
 # --- any history ------------------------------------------------------------------------------
@@ -386,7 +387,7 @@ def _write(memory: Memory, number: int, since: int) -> None:
     if number == 0:
         memory.remember("desk 0", valid_from=since)
     else:
-        last = memory.get(number - 1)
+        last = stored(memory, number - 1)
         memory.revise(last.id, f"desk {number}", valid_from=max(since, last.valid_from))
 
 

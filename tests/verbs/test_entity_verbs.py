@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from clocks import DAY, Clock
 from conftest import OpenMemory
+from looking import stored
 
 from plugmem_core import Entity, InvalidInputError, Memory, NotFoundError
 
@@ -87,7 +88,7 @@ def test_a_renamed_entity_keeps_its_facts_and_edges(people: Memory) -> None:
     people.rename_entity("jon", "John Ames")
 
     def check(memory: Memory) -> None:
-        assert memory.get(0).entity == "John Ames"
+        assert stored(memory, 0).entity == "John Ames"
         assert memory.recall("tea").facts[0].entity == "John Ames"
         assert about(memory, "john ames") == [0]
         assert around(memory, "John Ames", graph_depth=0) == {0}
@@ -99,7 +100,7 @@ def test_a_renamed_entity_keeps_its_facts_and_edges(people: Memory) -> None:
 
 def test_a_rename_may_change_the_spelling_only(people: Memory) -> None:
     people.rename_entity("Jon", "JON")
-    assert people.get(0).entity == "JON"
+    assert stored(people, 0).entity == "JON"
     assert about(people, "jon") == [0]
 
 
@@ -115,7 +116,7 @@ def test_a_name_that_is_taken_is_refused(people: Memory) -> None:
     for taken in ("MARA", "maruschka"):
         with pytest.raises(InvalidInputError, match="merge_entities"):
             people.rename_entity("Jon", taken)
-    assert people.get(0).entity == "Jon"
+    assert stored(people, 0).entity == "Jon"
 
 
 def test_an_entity_may_be_renamed_to_its_alias(people: Memory) -> None:
@@ -130,7 +131,7 @@ def test_names_shown_before_a_rename_are_not_remembered(people: Memory) -> None:
     people.recall("tea bern farms", entities=["Jon"])  # fills every cache
     people.edges()
     people.rename_entity("Mara", "Maria")
-    assert people.get(2).entity == "Maria"
+    assert stored(people, 2).entity == "Maria"
     assert people.recall(entities=["Jon"]).edges[0].dst == "Maria"
     assert triples(people) == [("Jon", "knows", "Maria")]
 
@@ -147,7 +148,7 @@ def test_an_alias_leads_to_its_entity_everywhere(people: Memory) -> None:
         assert names(memory, "J. ") == [("J. Ames", ("Johnny",), 2)]
         assert about(memory, "johnny") == about(memory, "j ames") == [1, 3]
         assert around(memory, "johnny") >= {1, 3}
-        assert memory.get(3).entity == "J. Ames"
+        assert stored(memory, 3).entity == "J. Ames"
         expected = [("J. Ames", "near", "J. Ames"), ("J. Ames", "knows", "Mara")]
         assert triples(memory, "johnny") == expected
         assert 1 in {fact.id for fact in memory.recall("where does johnny live?").facts}
@@ -196,7 +197,7 @@ def test_a_merged_entity_hands_over_facts_edges_and_names(people: Memory) -> Non
         for name in ("Jon", "johnny", "J. Ames"):
             assert about(memory, name) == [0, 1]
             assert around(memory, name, graph_depth=0) == {0, 1}
-        assert memory.get(0).entity == "J. Ames"
+        assert stored(memory, 0).entity == "J. Ames"
         assert triples(memory) == [("J. Ames", "knows", "Mara")]
         assert around(memory, "mara") == {0, 1, 2}
 
@@ -208,7 +209,7 @@ def test_new_facts_by_the_old_name_go_to_the_merged_entity(people: Memory) -> No
     people.remember("sings", entity="jon", links=[("visits", "JON")])
     people.link("jon", "likes", "Mara")
     assert about(people, "J. Ames") == [0, 1, 3]
-    assert people.get(3).entity == "J. Ames"
+    assert stored(people, 3).entity == "J. Ames"
     assert triples(people, "j ames")[1:] == [
         ("J. Ames", "visits", "J. Ames"), ("J. Ames", "likes", "Mara"),
     ]  # fmt: skip

@@ -1,9 +1,11 @@
 """`forget`, `forget_many`, `get`, `get_many` and `history`."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pytest
 from clocks import SECOND, Clock
+from looking import stored
 
 from plugmem_core import Fact, InvalidInputError, Memory, NotFoundError, RecalledFact, Receipt
 
@@ -13,7 +15,12 @@ from plugmem_core import Fact, InvalidInputError, Memory, NotFoundError, Recalle
 @pytest.fixture
 def chain(memory: Memory, clock: Clock) -> Memory:
     """Three versions of one fact, 0 to 2, and a bystander, 3."""
-    options = {"entity": "Heater", "tags": ["setting"], "metadata": {"k": 1}, "key": "h"}
+    options: dict[str, Any] = {
+        "entity": "Heater",
+        "tags": ["setting"],
+        "metadata": {"k": 1},
+        "key": "h",
+    }
     memory.remember("nine degrees", **options, vector=[1, 0])
     clock.tick()
     memory.revise(0, "ten degrees")
@@ -27,7 +34,7 @@ def chain(memory: Memory, clock: Clock) -> Memory:
 def seen_anywhere(memory: Memory, fact_id: int, clock: Clock) -> list[str]:
     """The routes on which a fact shows, at any instant since the start."""
     everywhen = range(clock.now - 10 * SECOND, clock.now + 2 * SECOND, SECOND)
-    questions = [{}, {"closed": True}, *({"as_of": at} for at in everywhen)]
+    questions: list[dict[str, Any]] = [{}, {"closed": True}, *({"as_of": at} for at in everywhen)]
     questions += [{"known_at": at} for at in everywhen]
     words = "nine ten eleven degrees"
     found: dict[str, Sequence[Fact | RecalledFact | None]] = {
@@ -132,7 +139,7 @@ def test_a_fact_outside_the_namespace_is_not_forgotten(memory: Memory) -> None:
 
 
 def test_get_returns_superseded_facts_too(chain: Memory) -> None:
-    assert [chain.get(i).text for i in range(3)] == [
+    assert [stored(chain, i).text for i in range(3)] == [
         "nine degrees", "ten degrees", "eleven degrees",
     ]  # fmt: skip
 
@@ -145,13 +152,13 @@ def test_get_many_keeps_order_repeats_and_gaps(chain: Memory) -> None:
 
 def test_get_shows_facts_of_the_future(memory: Memory, clock: Clock) -> None:
     memory.remember("the lease begins", valid_from=clock.now + SECOND)
-    assert memory.get(0).text == "the lease begins"
+    assert stored(memory, 0).text == "the lease begins"
 
 
 def test_an_expired_fact_is_gone_at_the_instant_it_expires(memory: Memory, clock: Clock) -> None:
     memory.remember("the kettle is on", ttl=1)
     clock.tick(999)
-    assert memory.get(0).expires_at == clock.now + 1
+    assert stored(memory, 0).expires_at == clock.now + 1
     clock.tick(1)
     assert memory.get(0) is None
     assert memory.recall("kettle").facts == ()
@@ -200,7 +207,7 @@ def test_a_chain_stays_whole_when_several_links_are_purged(memory: Memory) -> No
     memory.maintain()
     for start in (1, 4, 6):
         assert [fact.id for fact in memory.history(start)] == [1, 4, 6]
-    assert [memory.get(i).revises for i in (1, 4, 6)] == [None, 1, 4]
+    assert [stored(memory, i).revises for i in (1, 4, 6)] == [None, 1, 4]
     assert memory.verify().ok
     memory.rebuild()
     assert [fact.id for fact in memory.history(1)] == [1, 4, 6]
@@ -233,7 +240,7 @@ def test_after_the_newest_version_is_forgotten_the_older_ones_stay_closed(
 
 
 @pytest.mark.parametrize("ids", [5, None, "12", b"12", {"a": 1}])
-def test_ids_must_be_a_list(memory: Memory, ids: object) -> None:
+def test_ids_must_be_a_list(memory: Memory, ids: Any) -> None:
     for verb in (memory.get_many, memory.forget_many):
         with pytest.raises(InvalidInputError, match=r"ids is .*list of fact ids"):
             verb(ids)

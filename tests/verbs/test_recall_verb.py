@@ -7,6 +7,7 @@ from typing import Any, Never
 import pytest
 from clocks import DAY, START, Clock
 from conftest import OpenMemory
+from looking import reasons
 
 from plugmem_core import (
     HashingEmbedder,
@@ -25,6 +26,13 @@ SOURCES: dict[str, dict[str, Any]] = {
 }
 """One question per source; each finds every fact of the shelf that is admitted."""
 
+METADATA: list[dict[str, Any]] = [
+    {"n": 0},
+    {"n": 1},
+    {"n": 2, "deep": {"er": "x"}},
+    {},
+    {"n": 4},
+]
 COMBINED = {**SOURCES["bm25"], **SOURCES["vector"], **SOURCES["graph"], **SOURCES["time"]}
 
 
@@ -37,7 +45,7 @@ def shelf(memory: Memory, clock: Clock) -> Memory:
             entity="Shop" if i else None,
             key=str(i),
             tags=[["hot", "green"], ["green"], ["Hot"], [], ["hot"]][i],
-            metadata=[{"n": 0}, {"n": 1}, {"n": 2, "deep": {"er": "x"}}, {}, {"n": 4}][i],
+            metadata=METADATA[i],
             vector=[1.0, i / 100],
             namespace=() if i < 4 else ("below",),
         )
@@ -270,7 +278,7 @@ def test_cycles_and_self_loops_end(memory: Memory) -> None:
 
 def test_names_in_the_text_are_anchors_unless_switched_off(shelf: Memory) -> None:
     auto = shelf.recall("what does the SHOP sell?", explain=True)
-    assert auto.explanation.anchors == ("Shop", "Shop")  # there is one in each namespace
+    assert reasons(auto).anchors == ("Shop", "Shop")  # there is one in each namespace
     assert 0 in ids(auto)
     given = shelf.recall("what does the SHOP sell?", anchors="given")
     assert (ids(given), given.edges) == ([], ())
@@ -283,9 +291,9 @@ def test_the_longest_name_in_the_text_counts(memory: Memory) -> None:
     memory.remember("two", entity="New York")
     memory.remember("three", entity="New York Times")
     result = memory.recall("who reads the new york times?", explain=True)
-    assert result.explanation.anchors == ("New York Times",)
+    assert reasons(result).anchors == ("New York Times",)
     result = memory.recall("from New  YORK to york", explain=True)
-    assert result.explanation.anchors == ("New York", "York")
+    assert reasons(result).anchors == ("New York", "York")
 
 
 def test_unknown_entities_are_skipped(shelf: Memory) -> None:
@@ -302,9 +310,9 @@ def test_contributions_times_boost_are_the_score(shelf: Memory, clock: Clock, so
     question = COMBINED if source == "combined" else SOURCES[source]
     result = shelf.recall(**question, explain=True)
     assert result.explanation is not None
-    assert [one.id for one in result.explanation.facts] == ids(result)
+    assert [one.id for one in reasons(result).facts] == ids(result)
     for fact in result.facts:
-        explained = result.explanation[fact.id]
+        explained = reasons(result)[fact.id]
         total = sum(evidence.contribution for evidence in explained.evidence)
         assert explained.score == fact.score
         assert total * explained.boost == pytest.approx(fact.score, rel=1e-5)
@@ -317,9 +325,9 @@ def test_contributions_times_boost_are_the_score(shelf: Memory, clock: Clock, so
 
 def test_ranks_of_a_source_are_places_from_one(shelf: Memory) -> None:
     result = shelf.recall(**SOURCES["vector"], explain=True)
-    ranks = {one.id: one.evidence[0].rank for one in result.explanation.facts}
+    ranks = {one.id: one.evidence[0].rank for one in reasons(result).facts}
     assert ranks == {0: 1, 5: 2, 2: 3, 3: 4, 4: 5}  # vectors (1, i / 100); 5 has that of 1
-    assert result.explanation.candidates == {"bm25": 0, "vector": 5, "graph": 0, "time": 0}
+    assert reasons(result).candidates == {"bm25": 0, "vector": 5, "graph": 0, "time": 0}
 
 
 def test_weights_of_the_configuration_show_in_contributions(open_memory: OpenMemory) -> None:
@@ -369,7 +377,7 @@ def test_text_recall_goes_on_under_another_embedder(
     memory = open_memory(tmp_path / "m.db", embedder=HashingEmbedder(32))
     result = memory.recall("tea", explain=True)
     assert (ids(result), result.facts[0].sources) == ([0], ("bm25",))
-    assert "hashing-64" in result.explanation.notes[0] or "64" in result.explanation.notes[0]
+    assert "hashing-64" in reasons(result).notes[0] or "64" in reasons(result).notes[0]
     with pytest.raises(VectorSpaceError):
         memory.recall(vector=[1.0] * 32)
 
@@ -384,7 +392,7 @@ def test_text_recall_goes_on_when_the_embedder_fails(open_memory: OpenMemory) ->
     memory.remember("green tea", vector=[1, 0])
     result = memory.recall("tea", explain=True)
     assert ids(result) == [0]
-    assert "no route to the model" in result.explanation.notes[0]
+    assert "no route to the model" in reasons(result).notes[0]
 
 
 # --- the same answer everywhere ---------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 from clocks import DAY, SECOND, START, Clock
 from conftest import OpenMemory
 from hypothesis import given
+from looking import stored
 from strategies import names, texts
 
 from plugmem_core import (
@@ -17,7 +18,6 @@ from plugmem_core import (
     Memory,
     MemoryConfig,
     Receipt,
-    Similar,
     VectorSpaceError,
 )
 
@@ -102,7 +102,12 @@ def test_the_first_spelling_of_an_entity_stays(memory: Memory) -> None:
 
 
 def test_the_same_again_changes_nothing(memory: Memory, clock: Clock) -> None:
-    options = {"entity": "Mara", "tags": ["t"], "metadata": {"a": 1}, "namespace": ("n",)}
+    options: dict[str, Any] = {
+        "entity": "Mara",
+        "tags": ["t"],
+        "metadata": {"a": 1},
+        "namespace": ("n",),
+    }
     memory.remember("tea is green", **options)
     before, stats = memory.get(0), memory.stats()
     clock.tick()
@@ -152,7 +157,7 @@ def test_what_was_forgotten_can_be_said_anew(memory: Memory) -> None:
     memory.remember("tea is green")
     memory.forget(0)
     assert memory.remember("tea is green") == Receipt(1, "created")
-    assert memory.get(1).revises is None
+    assert stored(memory, 1).revises is None
 
 
 def test_what_was_superseded_can_be_said_anew(memory: Memory, clock: Clock) -> None:
@@ -171,7 +176,7 @@ def test_saying_it_again_renews_the_time_to_live(memory: Memory, clock: Clock) -
     memory.remember("the kettle is on", ttl=60)
     clock.tick(30 * SECOND)
     assert memory.remember("the kettle is on", ttl=60).outcome == "unchanged"
-    assert memory.get(0).expires_at == START + 90 * SECOND
+    assert stored(memory, 0).expires_at == START + 90 * SECOND
 
 
 # --- keys -------------------------------------------------------------------------------------
@@ -206,11 +211,11 @@ def test_a_key_is_one_per_namespace(memory: Memory) -> None:
     "change", [{"tags": ["u"]}, {"tags": []}, {"metadata": None}, {"entity": "Tomas"}]
 )
 def test_a_key_is_revised_by_any_difference(memory: Memory, change: dict[str, Any]) -> None:
-    held = {"entity": "Mara", "tags": ["t"], "metadata": {"a": 1}, "key": "k"}
+    held: dict[str, Any] = {"entity": "Mara", "tags": ["t"], "metadata": {"a": 1}, "key": "k"}
     memory.remember("held", **held)
     assert memory.remember("held", **held).outcome == "unchanged"
     assert memory.remember("held", **{**held, **change}).outcome == "revised"
-    fact = memory.get(1)
+    fact = stored(memory, 1)
     expected = {**held, **change}
     assert fact.entity == expected["entity"]
     assert fact.tags == tuple(expected["tags"])
@@ -221,7 +226,7 @@ def test_a_key_starts_anew_after_it_was_forgotten(memory: Memory) -> None:
     memory.remember("held", key="k")
     memory.forget(0)
     assert memory.remember("held", key="k") == Receipt(1, "created")
-    assert memory.get(1).revises is None
+    assert stored(memory, 1).revises is None
 
 
 @pytest.mark.parametrize("text", ["held", "something else"])
@@ -434,7 +439,7 @@ def test_the_embedder_is_asked_once_for_all(open_memory: OpenMemory) -> None:
             return super().embed_documents(texts)
 
     memory = open_memory(embedder=Counting(8))
-    items = [{"text": "a"}, {"text": "b", "vector": [1.0] * 8}, {"text": "c"}]
+    items: list[dict[str, Any]] = [{"text": "a"}, {"text": "b", "vector": [1.0] * 8}, {"text": "c"}]
     receipts = memory.remember_many(items)
     assert calls == [["a", "c"]]
     assert {receipt.vector for receipt in receipts} == {"stored"}
@@ -450,7 +455,8 @@ def test_a_guarded_write_is_blocked_by_a_similar_fact(memory: Memory) -> None:
         "prefers dark mode in an editor", entity="ADA", tags=["new"], links=[("uses", "Vim")]
     )
     assert (result.blocked, result.checked, result.receipt) == (True, True, None)
-    assert result.similar == (Similar(0, pytest.approx(5 / 7), "lexical"),)
+    assert [(one.id, one.reason) for one in result.similar] == [(0, "lexical")]
+    assert result.similar[0].score == pytest.approx(5 / 7)
     assert memory.stats() == stats
     assert memory.remember("something else").id == 1
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 from clocks import DAY, SECOND, START, Clock
 from conftest import OpenMemory
+from looking import reasons, stored
 
 from plugmem_core import (
     ClosedFactError,
@@ -43,7 +44,7 @@ def state(memory: Memory, fact_id: int) -> dict[str, Any]:
 def nearest(memory: Memory, fact_id: int) -> float | None:
     """The cosine of a fact's vector with that of the held fact; None without one."""
     result = memory.recall(vector=[1, 0], closed=True, explain=True, token_budget=None)
-    evidence = [fact for fact in result.explanation.facts if fact.id == fact_id]
+    evidence = [fact for fact in reasons(result).facts if fact.id == fact_id]
     return evidence[0].evidence[0].raw if evidence else None
 
 
@@ -51,10 +52,10 @@ def test_a_new_text_alone_keeps_everything_else(held: Memory, clock: Clock) -> N
     assert held.revise(0, "the desk is on floor five") == Receipt(1, "revised", (), "stored")
     assert state(held, 1) == HELD | {"text": "the desk is on floor five"}
     assert nearest(held, 1) == pytest.approx(1.0, abs=1e-4)
-    new = held.get(1)
+    new = stored(held, 1)
     assert (new.revises, new.recorded_at, new.valid_from) == (0, clock.now, clock.now)
     assert new.expires_at == START + 3600 * SECOND
-    assert held.get(0).valid_to == clock.now
+    assert stored(held, 0).valid_to == clock.now
 
 
 @pytest.mark.parametrize(
@@ -100,9 +101,9 @@ def test_a_vector_can_be_cleared(held: Memory, nothing: Any) -> None:
 
 def test_a_time_to_live_can_be_changed_and_cleared(held: Memory, clock: Clock) -> None:
     held.revise(0, ttl=60)
-    assert held.get(1).expires_at == clock.now + 60 * SECOND
+    assert stored(held, 1).expires_at == clock.now + 60 * SECOND
     held.revise(1, ttl=None)
-    assert held.get(2).expires_at is None
+    assert stored(held, 2).expires_at is None
     clock.tick(7200 * SECOND)
     assert [fact.id for fact in held.list_facts()] == [2]
 
@@ -119,7 +120,7 @@ def test_links_of_a_fact_without_an_entity_are_refused(memory: Memory) -> None:
     memory.remember("somebody runs the farm")
     with pytest.raises(InvalidInputError, match="entity"):
         memory.revise(0, links=[("runs", "Farm")])
-    assert memory.get(0).is_current
+    assert stored(memory, 0).is_current
     assert memory.stats().entities == 0
 
 
@@ -173,7 +174,7 @@ def test_an_expired_fact_is_not_found(held: Memory, clock: Clock) -> None:
 def test_nothing_to_change_is_refused(held: Memory) -> None:
     with pytest.raises(InvalidInputError, match="fact 0"):
         held.revise(0)
-    assert held.get(0).is_current
+    assert stored(held, 0).is_current
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
@@ -187,7 +188,7 @@ def test_a_backdated_revision_ends_the_old_version_there(memory: Memory, clock: 
     memory.remember("the desk is on floor two")
     clock.tick(10 * DAY)
     memory.revise(0, "the desk is on floor five", valid_from=START + DAY)
-    old, new = memory.get_many([0, 1])
+    old, new = stored(memory, 0), stored(memory, 1)
     assert (old.valid_from, old.valid_to) == (START, START + DAY)
     assert (new.valid_from, new.valid_to, new.recorded_at) == (START + DAY, None, clock.now)
 
@@ -196,7 +197,7 @@ def test_a_revision_may_begin_when_the_old_version_did(memory: Memory, clock: Cl
     memory.remember("the desk is on floor two")
     clock.tick(DAY)
     memory.revise(0, "the desk is on floor five", valid_from=START)
-    assert memory.get(0).valid_to == START
+    assert stored(memory, 0).valid_to == START
     assert [fact.id for fact in memory.list_facts(valid_at=START)] == [1]
 
 
@@ -229,7 +230,7 @@ def test_a_fact_outside_the_namespace_is_not_found(held: Memory) -> None:
 def test_a_successor_stays_in_the_namespace_and_uses_its_entities(held: Memory) -> None:
     held.remember("another Ada", entity="Ada")
     held.revise(0, entity="Ada")  # looked for from the root, but kept below
-    assert held.get(2).namespace == ("work",)
+    assert stored(held, 2).namespace == ("work",)
     assert [fact.id for fact in held.list_facts(entity="ada", namespace=("work",))] == [2]
     assert held.verify().ok
 
@@ -240,7 +241,7 @@ def test_with_an_embedder_a_new_text_gets_a_new_vector(open_memory: OpenMemory) 
     memory.revise(0, "rye bread")
     result = memory.recall(vector=HashingEmbedder(64).embed_query("rye bread"), explain=True)
     assert result.explanation is not None
-    assert result.explanation[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
+    assert reasons(result)[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 
 
 def test_with_an_embedder_tags_alone_keep_the_vector(open_memory: OpenMemory) -> None:
@@ -249,7 +250,7 @@ def test_with_an_embedder_tags_alone_keep_the_vector(open_memory: OpenMemory) ->
     memory.revise(0, tags=["t"])
     result = memory.recall(vector=[0, 1], explain=True)
     assert result.explanation is not None
-    assert result.explanation[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
+    assert reasons(result)[1].evidence[0].raw == pytest.approx(1.0, abs=1e-3)
 
 
 def test_a_pending_vector_stays_pending_under_the_same_text(open_memory: OpenMemory) -> None:

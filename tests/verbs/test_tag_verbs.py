@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from clocks import DAY, START, Clock
 from conftest import OpenMemory
+from looking import stored
 
 from plugmem_core import InvalidInputError, Memory
 
@@ -123,7 +124,7 @@ def test_renaming_there_and_back_restores_the_tags(garden: Memory, clock: Clock)
 def test_closed_facts_keep_their_tags(garden: Memory) -> None:
     garden.revise(2, "the barn is blue", tags=["blue"])
     assert garden.rename_tag("red", "rouge") == 2
-    assert garden.get(2).tags == ("red",)
+    assert stored(garden, 2).tags == ("red",)
 
 
 def test_vectors_survive_renaming(memory: Memory, clock: Clock) -> None:
@@ -137,7 +138,7 @@ def test_vectors_survive_renaming(memory: Memory, clock: Clock) -> None:
 def test_expiry_survives_renaming(memory: Memory, clock: Clock) -> None:
     memory.remember("a", tags=["t"], ttl=60)
     memory.rename_tag("t", "u")
-    assert memory.get(1).expires_at == START + 60_000
+    assert stored(memory, 1).expires_at == START + 60_000
 
 
 def test_an_expired_fact_is_not_renamed(memory: Memory, clock: Clock) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import threading
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ def test_a_twin_is_a_coroutine_function_with_the_same_parameters(verb: str) -> N
     assert twin.__doc__
 
 
-SCRIPT = [
+SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("remember", ("tea is green",), {"entity": "Mara", "tags": ["taste"], "key": "k"}),
     ("remember", ("tea is green",), {"entity": "Mara", "tags": ["taste"], "key": "k"}),
     ("remember_many", ([{"text": "rye bread", "tags": ["tsate"]}, {"text": "old news"}],), {}),
