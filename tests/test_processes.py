@@ -6,26 +6,30 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import OpenMemory
 
-from plugmem_core import Memory
+from plugmem_core import Fact, Memory
 
 DEADLOCK = 100
 """Seconds after which a child is taken to be stuck; none needs a tenth of it."""
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     return tmp_path / "m"
 
 
-def program(code):
+def program(code: str) -> list[str]:
     return [sys.executable, "-c", textwrap.dedent(code)]
 
 
-def run(code, *arguments):
+def run(code: str, *arguments: object) -> str:
     """Run a program to its end; what it prints on failure is shown."""
     done = subprocess.run(
         [*program(code), *map(str, arguments)], capture_output=True, text=True, timeout=DEADLOCK
@@ -64,13 +68,13 @@ CONVERSATION = """
 class Other:
     """A memory in another process; its verbs are called like those of one here."""
 
-    def __init__(self, process):
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def __getattr__(self, verb):
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
         import json
 
-        def call(*args, **options):
+        def call(*args: Any, **options: Any) -> Any:
             self._process.stdin.write(json.dumps([verb, args, options]) + "\n")
             self._process.stdin.flush()
             return json.loads(self._process.stdout.readline())
@@ -79,7 +83,7 @@ class Other:
 
 
 @contextmanager
-def another_process(path):
+def another_process(path: Path) -> Iterator[Other]:
     with subprocess.Popen(
         [*program(CONVERSATION), str(path)],
         stdin=subprocess.PIPE,
@@ -90,11 +94,11 @@ def another_process(path):
         process.stdin.close()
 
 
-def texts(memory, query, **arguments):
+def texts(memory: Memory, query: str, **arguments: Any) -> set[str]:
     return {fact.text for fact in memory.recall(query, **arguments).facts}
 
 
-def test_each_process_sees_the_others_commits_on_its_next_call(path) -> None:
+def test_each_process_sees_the_others_commits_on_its_next_call(path: Path) -> None:
     with Memory.open(path) as here, another_process(path) as there:
         for number in range(5):
             assert here.remember(f"here {number}", entity="Ann", tags=["t"]).id == 2 * number
@@ -120,7 +124,7 @@ def test_each_process_sees_the_others_commits_on_its_next_call(path) -> None:
         assert (here.verify().problems, there.verify()) == ((), [])
 
 
-def test_a_key_written_by_two_processes_has_one_chain(path) -> None:
+def test_a_key_written_by_two_processes_has_one_chain(path: Path) -> None:
     with Memory.open(path) as here, another_process(path) as there:
         here.remember("version 0", key="k")
         for number in range(1, 7):
@@ -143,7 +147,7 @@ WRITERS = """
 """
 
 
-def test_processes_that_open_and_write_at_once_wait_for_one_another(path) -> None:
+def test_processes_that_open_and_write_at_once_wait_for_one_another(path: Path) -> None:
     processes = [
         subprocess.Popen([*program(WRITERS), name, str(path)], stderr=subprocess.PIPE, text=True)
         for name in ("alpha", "beta", "gamma", "delta")
@@ -236,7 +240,7 @@ THREADS = """
 """
 
 
-def test_eight_threads_read_and_write_through_one_handle(path) -> None:
+def test_eight_threads_read_and_write_through_one_handle(path: Path) -> None:
     run(THREADS, path)
 
 
@@ -267,15 +271,17 @@ RENAMING = """
 """
 
 
-def test_entities_are_renamed_while_others_read(path) -> None:
+def test_entities_are_renamed_while_others_read(path: Path) -> None:
     run(RENAMING, path)
 
 
-def overtaken(monkeypatch, owner, method, write):
+def overtaken(
+    monkeypatch: pytest.MonkeyPatch, owner: object, method: str, write: Callable[[], object]
+) -> None:
     """Have a write come in between, once, after a method has returned to its caller."""
     original, writes = getattr(owner, method), [write]
 
-    def call(*args):
+    def call(*args: Any) -> Any:
         result = original(*args)
         if writes:
             writes.pop()()
@@ -284,30 +290,35 @@ def overtaken(monkeypatch, owner, method, write):
     monkeypatch.setattr(owner, method, call)
 
 
-def test_a_fact_revised_meanwhile_is_seen_in_one_of_its_versions(open_memory, monkeypatch, path):
+def test_a_fact_revised_meanwhile_is_seen_in_one_of_its_versions(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
     memory = open_memory(path)
     memory.remember("version 0", key="k", metadata={"n": 1})
     engine = memory._engine
     versions = iter(range(1, 9))
 
-    def revise():
+    def revise() -> None:
         memory.remember(f"version {next(versions)}", key="k", metadata={"n": 1})
 
-    for owner, method, look in [
+    looks: list[tuple[object, str, Callable[[], Sized]]] = [
         (engine, "passing", lambda: memory.recall("version", where={"n": 1}).facts),
         (engine, "passing", lambda: memory.list_facts(where={"n": 1}).facts),
         (engine.store, "by_key", lambda: memory.list_facts(key="k").facts),
-    ]:
+    ]
+    for owner, method, look in looks:
         with monkeypatch.context() as patch:
             overtaken(patch, owner, method, revise)
             assert len(look()) == 1
 
 
-def test_a_fact_purged_meanwhile_makes_way_for_the_next(open_memory, monkeypatch, path):
+def test_a_fact_purged_meanwhile_makes_way_for_the_next(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
     memory = open_memory(path)
     memory.remember_many([{"text": "fact one"}, {"text": "fact two"}])
 
-    def purge():
+    def purge() -> None:
         memory.forget(0)
         memory.maintain()
 
@@ -347,7 +358,7 @@ CLOSING = """
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.05, 0.1])
-def test_a_handle_closed_under_its_users_says_so(path, seconds) -> None:
+def test_a_handle_closed_under_its_users_says_so(path: Path, seconds: float) -> None:
     run(CLOSING, path, seconds)
 
 
@@ -387,7 +398,7 @@ FORK = """
 """
 
 
-def test_a_handle_that_came_along_in_a_fork_is_closed_to_the_child(path) -> None:
+def test_a_handle_that_came_along_in_a_fork_is_closed_to_the_child(path: Path) -> None:
     run(FORK, path)
 
 
@@ -418,9 +429,11 @@ VICTIM = """
 """
 
 
-def test_killed_writers_lose_nothing_they_had_acknowledged(path) -> None:
+def test_killed_writers_lose_nothing_they_had_acknowledged(path: Path) -> None:
     rng = random.Random(11)
-    written, forgotten, start = set(), set(), 0
+    written: set[int] = set()
+    forgotten: set[int] = set()
+    start = 0
     for _ in range(15):
         process = subprocess.Popen(
             [*program(VICTIM), str(path), str(start)], stdout=subprocess.PIPE, text=True
@@ -448,7 +461,7 @@ def test_killed_writers_lose_nothing_they_had_acknowledged(path) -> None:
     assert len(written) > 15
 
 
-def facts(memory):
+def facts(memory: Memory) -> Iterator[Fact]:
     cursor = None
     while True:
         page = memory.list_facts(limit=1_000, cursor=cursor)
@@ -458,7 +471,7 @@ def facts(memory):
             return
 
 
-def number_of(fact):
+def number_of(fact: Fact) -> int:
     return int(fact.text.split()[-1])
 
 
@@ -547,5 +560,5 @@ INTERRUPTS = """
 
 
 @pytest.mark.parametrize("verb", ["write", "rename", "forget", "recall", "checkpoint"])
-def test_an_interrupt_anywhere_leaves_the_old_state_or_the_new_one(path, verb) -> None:
+def test_an_interrupt_anywhere_leaves_the_old_state_or_the_new_one(path: Path, verb: str) -> None:
     run(INTERRUPTS, path, verb, 1, 0)
