@@ -28,6 +28,31 @@ def system_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
+def checked(clock: Clock) -> Clock:
+    """Return a clock that fails on a reading that could not be stored.
+
+    Args:
+        clock: What a caller passed.
+
+    Raises:
+        WrongTypeError: It cannot be called. The clock returned raises it, too, for a reading
+            that is no integer, such as that of `time.time`.
+    """
+    if not callable(clock):
+        raise WrongTypeError(f"clock is {shown(clock)}; give a function of Unix milliseconds")
+
+    def now() -> int:
+        reading = clock()
+        if type(reading) is not int:
+            raise WrongTypeError(
+                f"the clock returned {shown(reading)} ({type(reading).__name__}); "
+                "let it return integer Unix milliseconds"
+            )
+        return to_ms(reading, "the clock's reading")
+
+    return clock if clock is system_clock else now
+
+
 def to_datetime(ms: int) -> datetime:
     """Return the aware UTC `datetime` of Unix milliseconds."""
     return EPOCH + timedelta(milliseconds=ms)

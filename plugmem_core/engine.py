@@ -11,7 +11,7 @@ from secrets import token_hex
 from threading import Lock
 from typing import Any
 
-from plugmem_core.clock import Clock
+from plugmem_core.clock import Clock, checked
 from plugmem_core.config import MemoryConfig
 from plugmem_core.embed import Embedder
 from plugmem_core.errors import (
@@ -57,7 +57,7 @@ class Engine:
         read_only: bool,
     ) -> None:
         self.config = config
-        self.clock = clock
+        self.clock = checked(clock)
         self.vectorizer = Vectorizer(embedder, dim)
         self.store = SqliteStore(
             path,

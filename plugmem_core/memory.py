@@ -9,8 +9,8 @@ from plugmem_core.clock import Clock, system_clock
 from plugmem_core.config import MemoryConfig
 from plugmem_core.embed import Embedder
 from plugmem_core.engine import Engine
-from plugmem_core.errors import WrongTypeError
-from plugmem_core.inputs import MAX_DIM, check_count
+from plugmem_core.errors import InvalidInputError, WrongTypeError
+from plugmem_core.inputs import MAX_DIM, check_count, check_type
 from plugmem_core.verbs import (
     CareVerbs,
     FactVerbs,
@@ -73,6 +73,11 @@ class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, Tag
             raise WrongTypeError(f'path is {path!r}; give a path, or ":memory:"')
         if config is not None and not isinstance(config, MemoryConfig):
             raise WrongTypeError(f"config is {config!r}; give a MemoryConfig")
+        check_type(read_only, bool, "read_only", "True or False")
+        if read_only and str(path) == ":memory:":
+            raise InvalidInputError(
+                'read_only is True for ":memory:", which would stay empty; give the path of a file'
+            )
         announced = check_count(dim, "dim", least=0, most=MAX_DIM)
         return cls(
             Engine(path, config or MemoryConfig(), embedder, announced, clock, read_only=read_only)

@@ -11,7 +11,7 @@ import numpy as np
 
 from plugmem_core.embed import AsyncEmbedder, Embedder
 from plugmem_core.errors import EmbedderError, InvalidInputError, VectorSpaceError, WrongTypeError
-from plugmem_core.inputs import VectorLike, check_vector
+from plugmem_core.inputs import MAX_DIM, VectorLike, check_count, check_vector
 from plugmem_core.store import FileState, Vector
 
 EVENT_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("EVENT_LOOP", default=None)
@@ -31,12 +31,17 @@ class Vectorizer:
     """
 
     def __init__(self, embedder: Embedder | None, dim: int) -> None:
-        self.embedder = embedder
-        self.dim = embedder.dim if embedder else dim
-        if embedder and dim and dim != embedder.dim:
-            raise VectorSpaceError(
-                f"dim is {dim}, the embedder makes {embedder.dim}; leave dim out"
+        if embedder is not None and not isinstance(embedder, Embedder):
+            raise WrongTypeError(
+                f"embedder is {short(embedder)} ({type(embedder).__name__}); give an object with "
+                "space_id, dim, embed_documents and embed_query"
             )
+        self.embedder = embedder
+        self.dim = dim
+        if embedder is not None:
+            self.dim = check_count(embedder.dim, "embedder.dim", most=MAX_DIM)
+        if dim and dim != self.dim:
+            raise VectorSpaceError(f"dim is {dim}, the embedder makes {self.dim}; leave dim out")
 
     @property
     def space(self) -> str | None:
