@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import Clock
+from clocks import START, Clock
 from conftest import OpenMemory
 
 from plugmem_core import (
@@ -22,6 +22,7 @@ from plugmem_core import (
     StorageError,
     VectorSpaceError,
 )
+from plugmem_core.clock import MAX_MS, MIN_MS
 
 READS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("get", (0,), {}),
@@ -210,12 +211,42 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
         {"dim": 4_097},
         {"dim": 1.5},
         {"dim": True},
+        {"embedder": object()},
+        {"embedder": HashingEmbedder},
+        {"read_only": 1},
+        {"read_only": True},
+        {"clock": 5},
     ],
     ids=str,
 )
 def test_wrong_arguments_of_open_are_typed_errors(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         Memory.open(**{"path": ":memory:", **options})
+
+
+@pytest.mark.parametrize("dim", [0, -1, 4_097, "8", 8.0, None])
+def test_an_embedder_of_an_impossible_dimension_is_refused(dim: Any) -> None:
+    embedder = HashingEmbedder(8)
+    embedder.dim = dim
+    with pytest.raises(InvalidInputError, match=r"embedder\.dim is "):
+        Memory.open(":memory:", embedder=embedder)
+
+
+@pytest.mark.parametrize("reading", [1.5, True, None, "2024-05-01", MAX_MS + 1, MIN_MS - 1])
+def test_a_clock_that_tells_no_milliseconds_harms_nothing(
+    open_memory: OpenMemory, tmp_path: Path, reading: Any
+) -> None:
+    clock: Any = Clock()
+    with open_memory(tmp_path / "m.db", clock=clock) as memory:
+        memory.remember("one")
+        clock.now = reading
+        with pytest.raises(InvalidInputError, match=r"clock"):
+            memory.remember("two")
+        with pytest.raises(InvalidInputError, match=r"clock"):
+            memory.recall("one")
+        clock.now = START
+        assert memory.remember("two").id == 1
+    assert open_memory(tmp_path / "m.db").verify().ok
 
 
 def test_a_dimension_that_contradicts_the_embedder_is_refused() -> None:
