@@ -1,12 +1,16 @@
 """`entities`, `rename_entity`, `alias_entity` and `merge_entities`."""
 
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from clocks import DAY, Clock
 from conftest import OpenMemory
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from looking import stored
 
 from plugmem_core import Entity, InvalidInputError, Memory, NotFoundError
@@ -351,3 +355,44 @@ def test_another_handle_follows(open_memory: OpenMemory, tmp_path: Path, change:
     reopened = open_memory(tmp_path / "m.db")
     assert 0 in about(reopened, "jay")
     assert reopened.verify().ok
+
+
+# --- any order of changes ---------------------------------------------------------------------
+
+SOME = ["Ann", "ann lee", "Bob", "Cy"]
+some = st.sampled_from(SOME)
+changes = st.one_of(
+    st.tuples(st.just("remember"), st.integers(0, 4).map(str), some),
+    st.tuples(st.sampled_from(["link", "unlink"]), some, st.just("knows"), some),
+    st.tuples(st.sampled_from(["rename_entity", "alias_entity", "merge_entities"]), some, some),
+    st.tuples(st.sampled_from(["maintain", "rebuild", "checkpoint"])),
+)
+
+
+def whole_view(memory: Memory) -> list[Any]:
+    view: list[Any] = [list(memory.entities()), memory.edges(), memory.edges(history=True)]
+    for name in SOME:
+        named = memory.recall(entities=[name], anchors="given")
+        mentioned = memory.recall(f"do you know {name}?")
+        view += [about(memory, name), named.facts, named.edges, mentioned.facts, mentioned.edges]
+    return view
+
+
+@settings(max_examples=40, deadline=None)
+@given(history=st.lists(st.tuples(st.integers(0, 1), changes), max_size=25))
+def test_every_handle_sees_the_same_names(history: list[tuple[int, tuple[str, ...]]]) -> None:
+    clock = Clock()
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        handles = [
+            stack.enter_context(Memory.open(Path(folder) / "m.db", clock=clock)) for _ in range(2)
+        ]
+        for handle, (verb, *arguments) in history:
+            clock.tick()
+            options = {"entity": arguments.pop()} if verb == "remember" else {}
+            with suppress(InvalidInputError, NotFoundError):
+                getattr(handles[handle], verb)(*arguments, **options)
+            views = [whole_view(memory) for memory in handles]
+            assert views[0] == views[1]
+        assert handles[0].verify().ok
+        handles[0].rebuild()
+        assert whole_view(handles[0]) == whole_view(handles[1])
