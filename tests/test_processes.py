@@ -441,7 +441,10 @@ def test_killed_writers_lose_nothing_they_had_acknowledged(path: Path) -> None:
         first = process.stdout.readline()  # so that the kill hits its work, not its start
         time.sleep(rng.uniform(0, 0.08))
         process.send_signal(signal.SIGKILL)
-        rest, _ = process.communicate(timeout=DEADLOCK)
+        # Not `communicate`: it forgets what `readline` has read ahead.
+        rest = process.stdout.read()
+        process.stdout.close()
+        process.wait(timeout=DEADLOCK)
         for verb, number in (line.split() for line in (first + rest).splitlines()):
             (written if verb == "wrote" else forgotten).add(int(number))
         with Memory.open(path) as memory:
