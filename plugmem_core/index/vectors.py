@@ -9,6 +9,7 @@ from plugmem_core.kernels import FactTable, Ranked, Scope, VectorPool
 from plugmem_core.store import Vector
 
 NO_FLOOR = float("-inf")
+GROWTH = 8  # an eighth more vectors make a graph worth making anew; fewer are soon scanned
 EXACT_SHARE = 20  # a search wider than a twentieth of the graph, or for fewer facts, is exact
 
 
@@ -93,6 +94,13 @@ class VectorIndex:
         """Use a graph that covers the first vectors of the pool."""
         self._graph = graph
         self.covered = covered
+
+    @property
+    def graph_is_due(self) -> bool:
+        """Whether so many vectors are behind the graph that it is worth making anew."""
+        size = len(self.pool)
+        behind = size - self.covered
+        return size >= self._config.flat_to_hnsw and behind * GROWTH > self.covered
 
     @property
     def graph(self) -> "hnswlib.Index | None":

@@ -88,8 +88,9 @@ class CareVerbs(Verbs):
         """Do the work that writes leave for later.
 
         Removes the rows of forgotten and expired facts, makes vectors that are
-        pending, and builds the vector graph once there are `flat_to_hnsw` vectors.
-        Nothing else ever does; calling it often costs little.
+        pending, and builds the vector graph once there are `flat_to_hnsw` vectors, and
+        anew whenever an eighth has come since. Nothing else ever does; calling it often
+        costs little.
 
         >>> from plugmem_core import Memory
         >>> memory = Memory.open(":memory:")
@@ -135,10 +136,9 @@ class CareVerbs(Verbs):
             vectors = engine.index.vectors
             if vectors is None:
                 return 0
+            if not vectors.graph_is_due:
+                return vectors.covered
             ids = list(vectors.pool.facts())
-            due = len(ids) >= engine.config.flat_to_hnsw and vectors.covered < len(ids)
-        if not due:
-            return vectors.covered
         stored = engine.store.vectors(ids)
         if len(stored) < len(ids):  # another process removed some; they are on their way here
             return vectors.covered

@@ -251,6 +251,17 @@ def test_below_the_threshold_maintain_builds_nothing(open_memory: OpenMemory) ->
     assert memory.maintain().vectors_in_graph == 11
 
 
+def test_the_graph_is_made_anew_when_an_eighth_has_come_since(open_memory: OpenMemory) -> None:
+    memory = open_memory(config=MemoryConfig(flat_to_hnsw=80))
+    memory.remember_many({"text": f"v {n}", "vector": VECTORS[n]} for n in range(80))
+    assert memory.maintain().vectors_in_graph == 80
+    for count, covered in [(90, 80), (91, 91), (102, 91), (103, 103)]:
+        memory.remember_many(
+            {"text": f"v {n}", "vector": VECTORS[n]} for n in range(memory.stats().facts, count)
+        )
+        assert memory.maintain().vectors_in_graph == covered
+
+
 def test_a_checkpoint_holds_the_graph(
     built: Memory, open_memory: OpenMemory, tmp_path: Path
 ) -> None:
