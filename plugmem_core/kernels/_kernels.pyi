@@ -8,6 +8,7 @@ NO_ID: int
 _Floats = npt.NDArray[np.float32]
 _Ids = list[int]
 
+def dot_products(a: bytes, b: bytes) -> dict[str, int]: ...
 def tokenize_ascii(text: str) -> list[str]: ...
 
 class Alone:

@@ -162,6 +162,14 @@ NB_MODULE(_kernels, m) {
     m.attr("INSTRUCTIONS") = INSTRUCTIONS.name;
     m.attr("OPEN") = OPEN;
     m.attr("NO_ID") = NONE;
+    m.def("dot_products", [](nb::bytes a, nb::bytes b) {
+        if (a.size() != b.size() || a.size() % 64) throw std::invalid_argument("give equal multiples of 64");
+        nb::dict out;
+        for (const auto& [name, dot] : usable_instructions())
+            out[name] = dot(reinterpret_cast<const int8_t*>(a.c_str()),
+                            reinterpret_cast<const int8_t*>(b.c_str()), a.size());
+        return out;
+    }, "a"_a, "b"_a);
     m.def("tokenize_ascii", &tokens_of, "text"_a);
 
     nb::class_<Alone>(m, "Alone")

@@ -1,7 +1,7 @@
 """The int8 vector pool against the same arithmetic in numpy."""
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from plugmem_core.kernels import INSTRUCTIONS, IdSet, VectorPool
+from plugmem_core.kernels import INSTRUCTIONS, IdSet, VectorPool, dot_products
 
 from .tables import ALL, EVERY_FACT, facts, scope
 
@@ -201,3 +201,20 @@ def test_a_vector_of_another_dimension_is_refused() -> None:
         with pytest.raises(ValueError, match="dimension"):
             call()
     assert len(pool) == 1
+
+
+@given(st.integers(1, 6), st.randoms(use_true_random=False))
+def test_every_instruction_set_gives_the_same_product(registers: int, random: Any) -> None:
+    a, b = (
+        np.array([random.randint(-127, 127) for _ in range(64 * registers)], dtype=np.int8)
+        for _ in "ab"
+    )
+    products = dot_products(a.tobytes(), b.tobytes())
+    assert set(products.values()) == {int(np.dot(a.astype(np.int64), b.astype(np.int64)))}
+    assert next(iter(products)) == INSTRUCTIONS  # the widest is the one in use
+    assert "baseline" in products
+
+
+def test_the_largest_product_fits() -> None:
+    a = np.full(4096, -127, dtype=np.int8).tobytes()
+    assert set(dot_products(a, a).values()) == {127 * 127 * 4096}
