@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -159,21 +160,19 @@ public:
     void load(std::string_view data) {
         Reader in(data);
         Graph fresh;
-        const auto edges = in.array<Edge>();
+        fresh.edges_ = in.array<Edge>();
         fresh.ranks_ = in.array<uint64_t>();
         // An archive without as many degrees as nodes would make room for any number it names.
         const auto degrees = in.array<uint32_t>();
         in.finish();
-        for (const auto& edge : edges) {
+        for (const auto& edge : fresh.edges_) {
             if (edge.src == NONE) continue;
             Reader::require(edge.relation < fresh.ranks_.size(), "edges are damaged");
             Reader::require(std::max(edge.src, edge.dst) < degrees.size(), "edges are damaged");
         }
         fresh.nodes_.resize(degrees.size());
-        for (Id id = 0; id < edges.size(); ++id)
-            if (edges[id].src != NONE) fresh.put(id, edges[id]);
+        fresh.attach_all();
         Reader::require(fresh.degrees() == degrees, "edges are damaged");
-        if (fresh.edges_.size() < edges.size()) fresh.edges_.resize(edges.size());
         *this = std::move(fresh);
     }
 
@@ -220,6 +219,42 @@ private:
     template <class Order> static void erase(std::vector<Id>& list, Id id, Order order) {
         const auto at = std::lower_bound(list.begin(), list.end(), id, order);
         if (at != list.end() && *at == id) list.erase(at);
+    }
+
+    // Fill the lists of all nodes from the edges; one sort a list is cheaper than many inserts.
+    void attach_all() {
+        for (Id id = 0; id < edges_.size(); ++id) {
+            const Edge& edge = edges_[id];
+            if (edge.src == NONE) continue;
+            nodes_[edge.src].out.push_back(id);
+            nodes_[edge.dst].in.push_back(id);
+            if (edge.to == OPEN) ++open_;
+            if (!may_hold(edge)) continue;
+            nodes_[edge.src].open_out.push_back(id);
+            nodes_[edge.dst].open_in.push_back(id);
+        }
+        for (auto& node : nodes_) {
+            sort(node.out, by_start());
+            sort(node.in, by_start());
+            sort_open(node.open_out, true);
+            sort_open(node.open_in, false);
+        }
+    }
+
+    template <class Order> static void sort(std::vector<Id>& list, Order order) {
+        if (!std::is_sorted(list.begin(), list.end(), order)) std::sort(list.begin(), list.end(), order);
+    }
+
+    // By relation and far node, as `by_relation`, with what is compared laid side by side.
+    void sort_open(std::vector<Id>& list, bool outgoing) const {
+        std::vector<std::tuple<uint64_t, Id, Id, Id>> keys;
+        keys.reserve(list.size());
+        for (const Id id : list) {
+            const Edge& edge = edges_[id];
+            keys.push_back({rank(edge.relation), edge.relation, outgoing ? edge.dst : edge.src, id});
+        }
+        std::sort(keys.begin(), keys.end());
+        for (size_t i = 0; i < list.size(); ++i) list[i] = std::get<3>(keys[i]);
     }
 
     void detach(Id id) {

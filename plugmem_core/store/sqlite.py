@@ -231,9 +231,9 @@ class SqliteStore:
         with self._snapshot() as sql:
             return Names(
                 self._namespaces(sql),
-                [EntityRow(*row) for row in sql.execute("SELECT * FROM entities ORDER BY id")],
-                [AliasRow(*row) for row in sql.execute("SELECT * FROM aliases ORDER BY key")],
-                [RelationRow(*row) for row in sql.execute("SELECT * FROM relations ORDER BY id")],
+                list(map(EntityRow._make, sql.execute("SELECT * FROM entities ORDER BY id"))),
+                list(map(AliasRow._make, sql.execute("SELECT * FROM aliases ORDER BY key"))),
+                list(map(RelationRow._make, sql.execute("SELECT * FROM relations ORDER BY id"))),
                 sql.execute(
                     "SELECT id, properties FROM edges WHERE properties IS NOT NULL"
                 ).fetchall(),
@@ -245,7 +245,7 @@ class SqliteStore:
 
     def facts(self, ids: Sequence[int]) -> list[FactRow]:
         """Return the rows of facts, in no particular order; unknown ids are left out."""
-        return [FactRow(*row) for row in self._by_ids("SELECT * FROM facts WHERE id IN", ids)]
+        return list(map(FactRow._make, self._by_ids("SELECT * FROM facts WHERE id IN", ids)))
 
     def metadata(self) -> Iterator[tuple[int, str]]:
         """Yield the id and metadata of every fact that has some."""
@@ -365,7 +365,7 @@ class SqliteStore:
 
     @staticmethod
     def _namespaces(sql: sqlite3.Connection) -> list[NamespaceRow]:
-        return [NamespaceRow(*row) for row in sql.execute("SELECT * FROM namespaces ORDER BY id")]
+        return list(map(NamespaceRow._make, sql.execute("SELECT * FROM namespaces ORDER BY id")))
 
     @staticmethod
     def _state(sql: sqlite3.Connection) -> FileState:

@@ -85,8 +85,8 @@ class Writes:
     def _select_facts(self, where: str, values: Sequence[object]) -> list[FactRow]:
         # `where` is one of the literals above, never a caller's text.
         sql = f"SELECT * FROM facts WHERE {where} ORDER BY id"
-        return [FactRow(*row) for row in self._sql.execute(sql, values)]
+        return list(map(FactRow._make, self._sql.execute(sql, values)))
 
     def _select_edges(self, where: str, values: Sequence[object]) -> list[EdgeRow]:
         sql = f"SELECT * FROM edges WHERE {where} ORDER BY id"
-        return [EdgeRow(*row) for row in self._sql.execute(sql, values)]
+        return list(map(EdgeRow._make, self._sql.execute(sql, values)))
