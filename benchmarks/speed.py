@@ -68,6 +68,7 @@ def run(corpus: Corpus, dim: int, folder: Path) -> list[dict[str, Any]]:
         )
     ]
     reference.maintain()
+    reference.checkpoint()
     ours.maintain()
     reference.close()
     ours.close()
