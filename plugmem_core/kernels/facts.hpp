@@ -33,12 +33,6 @@ public:
             words_[i] &= i < other.words_.size() ? other.words_[i] : 0;
     }
 
-    void unite(const IdSet& other) {
-        size_ = std::max(size_, other.size_);
-        if (other.words_.size() > words_.size()) words_.resize(other.words_.size());
-        for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
-    }
-
     void subtract(const IdSet& other) {
         const size_t shared = std::min(words_.size(), other.words_.size());
         for (size_t i = 0; i < shared; ++i) words_[i] &= ~other.words_[i];

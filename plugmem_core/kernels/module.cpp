@@ -193,7 +193,6 @@ NB_MODULE(_kernels, m) {
         .def("add", &IdSet::add, "id"_a)
         .def("has", &IdSet::has, "id"_a)
         .def("intersect", &IdSet::intersect, "other"_a)
-        .def("unite", &IdSet::unite, "other"_a)
         .def("subtract", &IdSet::subtract, "other"_a)
         .def("complement", &IdSet::complement)
         .def("count", &IdSet::count)
@@ -210,8 +209,7 @@ NB_MODULE(_kernels, m) {
         }, "mask"_a)
         .def("restrict_facts", [](Scope& scope, std::shared_ptr<IdSet> allowed) {
             scope.allowed = std::move(allowed);
-        }, "allowed"_a)
-        .def("admits_namespace", &Scope::admits_namespace, "namespace"_a);
+        }, "allowed"_a);
 
     nb::class_<Ranked>(m, "Ranked")
         .def(nb::init<>())
