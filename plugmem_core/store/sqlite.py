@@ -1,6 +1,8 @@
 """`SqliteStore`: connections, the write transaction, and every read of the file."""
 
+import os
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -95,6 +97,9 @@ class SqliteStore:
             self._reader = self._connect() if self.path else self._writer
             self._read_lock = RLock() if self.path else self._write_lock
             self._pulse = self._reader.cursor()  # one for all; making them costs more than asking
+        # A handle that is dropped without `close` lets go of the file all the same.
+        dropped = weakref.finalize(self, _release, os.getpid(), self._reader, self._writer)
+        dropped.atexit = False
 
     def _connect(self) -> sqlite3.Connection:
         options: dict[str, Any] = {
@@ -470,6 +475,12 @@ _RULES = (
     ),
 )
 """Queries that return nothing in a sound file, and what a row they return means."""
+
+
+def _release(process: int, *connections: sqlite3.Connection) -> None:
+    if process == os.getpid():  # a forked child has nothing of its own to let go of
+        for connection in connections:
+            connection.close()
 
 
 def _decoded(fact: int, data: bytes) -> tuple[int, Vector]:
