@@ -119,15 +119,15 @@ class SqliteStore:
         return connection
 
     def _configure(self, connection: sqlite3.Connection, durability: str) -> None:
-        if not self.read_only:
-            connection.execute(f"PRAGMA synchronous = {durability}")
         try:
+            if not self.read_only:
+                connection.execute(f"PRAGMA synchronous = {durability}")
             prepare(connection, read_only=self.read_only)
+            if not self.read_only:
+                connection.execute("PRAGMA journal_mode = WAL")
         except BaseException:
             connection.close()
             raise
-        if not self.read_only:
-            connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
         """Close both connections; the last one out folds the WAL into the file."""
