@@ -18,6 +18,7 @@ Instant: TypeAlias = int | str | datetime
 Clock: TypeAlias = Callable[[], int]
 """Returns now, in Unix milliseconds."""
 
+DAY_MS = 86_400_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MIN_MS = -62_135_596_800_000  # 0001-01-01T00:00:00Z, the first instant of `datetime`
 MAX_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the last one

@@ -2,12 +2,11 @@
 
 import math
 
+from plugmem_core.clock import DAY_MS
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
 from plugmem_core.kernels import Fused, Ranked, fuse
 from plugmem_core.model import SOURCES
-
-DAY_MS = 86_400_000
 
 SOURCE_NAMES = tuple(
     tuple(name for bit, name in enumerate(SOURCES) if bits >> bit & 1)

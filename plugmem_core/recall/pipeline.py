@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from plugmem_core.clock import DAY_MS
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
 from plugmem_core.kernels import Fused, IdSet, Ranked
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
 from plugmem_core.recall.explain import Evidence, FactExplanation
-from plugmem_core.recall.fusion import DAY_MS, deepest_rank, fuse_ranks, weights
+from plugmem_core.recall.fusion import deepest_rank, fuse_ranks, weights
 from plugmem_core.recall.query import Query
 from plugmem_core.recall.scope import build_scope, looks_back, passing_facts
 from plugmem_core.recall.selection import Row, Selection, select

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from plugmem_core.clock import to_datetime
+from plugmem_core.clock import DAY_MS, to_datetime
 from plugmem_core.model import Edge, RecalledFact
-
-DAY_MS = 86_400_000
 
 # One fact is one line: a line break in stored text, or a character that hides or reorders
 # what follows it, is shown as its escape, so that no text can fake a heading or another fact.

@@ -357,7 +357,7 @@ class SqliteStore:
                 found += [problem.format(*row) for row in sql.execute(query)]
         return found
 
-    # -- helpers
+    # -- shared by the reads
 
     def _by_ids(self, query: str, ids: Sequence[int]) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []

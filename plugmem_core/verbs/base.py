@@ -16,6 +16,9 @@ from plugmem_core.model import Namespace
 from plugmem_core.store import FactRow, Transaction
 from plugmem_core.vectorizer import EVENT_LOOP
 
+MAX_PAGE = 1_000
+"""Most items of one page of any listing."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

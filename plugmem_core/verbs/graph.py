@@ -17,9 +17,7 @@ from plugmem_core.inputs import (
 from plugmem_core.model import Edge, Entity, EntityPage, Namespace
 from plugmem_core.store import Transaction, dump_json
 from plugmem_core.text import check_text
-from plugmem_core.verbs.base import Verbs, decode_cursor, encode_cursor, first_page, twin
-
-MAX_PAGE = 1_000
+from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, first_page, twin
 
 
 class GraphVerbs(Verbs):

@@ -8,9 +8,7 @@ from plugmem_core.inputs import check_count, check_key
 from plugmem_core.kernels import NO_ID, IdSet
 from plugmem_core.model import FactPage, Namespace
 from plugmem_core.recall import Query, build_scope, make_query, passing_facts
-from plugmem_core.verbs.base import Verbs, decode_cursor, encode_cursor, twin
-
-MAX_PAGE = 1_000
+from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, twin
 
 
 class ListingVerbs(Verbs):

@@ -5,9 +5,7 @@ from collections.abc import Callable
 from plugmem_core.inputs import check_count, check_namespace, check_tag
 from plugmem_core.model import Namespace, Tag, TagPage
 from plugmem_core.text import check_text
-from plugmem_core.verbs.base import Verbs, decode_cursor, encode_cursor, first_page, twin
-
-MAX_PAGE = 1_000
+from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, first_page, twin
 
 
 class TagVerbs(Verbs):
