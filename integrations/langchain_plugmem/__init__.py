@@ -1,4 +1,11 @@
-"""LangChain adapters of plugmem-core; needs `pip install 'plugmem-core[langchain]'`."""
+"""LangChain and LangGraph adapters of plugmem-core.
+
+Each name is imported on first use and needs one of the package's extras:
+
+| name               | extra       |
+|--------------------|-------------|
+| `PlugmemRetriever` | `langchain` |
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,7 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PlugmemRetriever"]
 
-_HOMES = {"PlugmemRetriever": "langchain_plugmem.retrievers"}
+_HOMES = {"PlugmemRetriever": "retrievers"}
+"""The module of each name."""
+
+_EXTRAS = {
+    "langchain_core": "langchain",
+    "langgraph": "langgraph",
+    "langchain": "agents",
+    "langchain_classic": "classic",
+}
+"""The extra that brings a package."""
 
 
 def __getattr__(name: str) -> Any:
@@ -16,12 +32,13 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        home = import_module(_HOMES[name])
+        home = import_module(f"{__name__}.{_HOMES[name]}")
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "langchain_core":
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRAS:
             raise
         raise ImportError(
-            f"{name} needs langchain-core; run: pip install 'plugmem-core[langchain]'"
+            f"{name} needs {package.replace('_', '-')}; run: pip install 'plugmem-core[{_EXTRAS[package]}]'"
         ) from error
     return getattr(home, name)
 

@@ -4,8 +4,6 @@ import asyncio
 import copy
 import json
 import pickle
-import subprocess
-import sys
 import threading
 from typing import Any
 
@@ -482,32 +480,3 @@ def test_the_memory_shows_in_no_text_of_the_retriever(memory: Memory) -> None:
     assert repr(retriever) == "PlugmemRetriever(k=2)"
     assert "memory" not in retriever.model_dump()
     assert json.loads(dumps(retriever))["type"] == "not_implemented"
-
-
-# -- the package
-
-
-def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
-    )
-
-
-def test_without_langchain_the_import_names_the_extra() -> None:
-    done = run_python(
-        "import sys; sys.modules['langchain_core'] = None\n"
-        "import langchain_plugmem\n"
-        "from langchain_plugmem import PlugmemRetriever"
-    )
-    assert "ImportError: PlugmemRetriever needs langchain-core" in done.stderr
-    assert "pip install 'plugmem-core[langchain]'" in done.stderr
-
-
-def test_the_package_lists_what_it_offers() -> None:
-    done = run_python(
-        "import langchain_plugmem as package\n"
-        "assert 'PlugmemRetriever' in dir(package), dir(package)\n"
-        "assert package.__all__ == ['PlugmemRetriever']\n"
-        "assert not hasattr(package, 'PlugmemStore')"
-    )
-    assert done.returncode == 0, done.stderr

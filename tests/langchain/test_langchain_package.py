@@ -1,0 +1,37 @@
+"""The package: its names are imported on first use, and a missing extra is named."""
+
+import subprocess
+import sys
+
+import pytest
+
+import langchain_plugmem
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "package", "extra"),
+    [
+        ("PlugmemRetriever", "langchain_core", "langchain-core", "langchain"),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(
+    name: str, missing: str, package: str, extra: str
+) -> None:
+    done = run_python(
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "import langchain_plugmem\n"
+        f"from langchain_plugmem import {name}"
+    )
+    assert f"ImportError: {name} needs {package}" in done.stderr
+    assert f"pip install 'plugmem-core[{extra}]'" in done.stderr
+
+
+def test_the_package_lists_what_it_offers() -> None:
+    assert {*langchain_plugmem.__all__} <= {*dir(langchain_plugmem)}
+    assert not hasattr(langchain_plugmem, "PlugmemNothing")
