@@ -37,8 +37,9 @@ def __getattr__(name: str) -> Any:
         package = (error.name or "").partition(".")[0]
         if package not in _EXTRAS:
             raise
+        needed, extra = package.replace("_", "-"), _EXTRAS[package]
         raise ImportError(
-            f"{name} needs {package.replace('_', '-')}; run: pip install 'plugmem-core[{_EXTRAS[package]}]'"
+            f"{name} needs {needed}; run: pip install 'plugmem-core[{extra}]'"
         ) from error
     return getattr(home, name)
 
