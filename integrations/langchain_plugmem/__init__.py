@@ -2,20 +2,32 @@
 
 Each name is imported on first use and needs one of the package's extras:
 
-| name               | extra       |
-|--------------------|-------------|
-| `PlugmemRetriever` | `langchain` |
+| name                        | extra       |
+|-----------------------------|-------------|
+| `PlugmemChatMessageHistory` | `langchain` |
+| `PlugmemMemory`             | `classic`   |
+| `PlugmemRetriever`          | `langchain` |
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langchain_plugmem.chat_message_histories import PlugmemChatMessageHistory
+    from langchain_plugmem.memory import PlugmemMemory
     from langchain_plugmem.retrievers import PlugmemRetriever
 
-__all__ = ["PlugmemRetriever"]
+__all__ = [
+    "PlugmemChatMessageHistory",
+    "PlugmemMemory",
+    "PlugmemRetriever",
+]
 
-_HOMES = {"PlugmemRetriever": "retrievers"}
+_HOMES = {
+    "PlugmemChatMessageHistory": "chat_message_histories",
+    "PlugmemMemory": "memory",
+    "PlugmemRetriever": "retrievers",
+}
 """The module of each name."""
 
 _EXTRAS = {

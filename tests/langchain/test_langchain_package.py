@@ -17,6 +17,8 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("name", "missing", "package", "extra"),
     [
+        ("PlugmemChatMessageHistory", "langchain_core", "langchain-core", "langchain"),
+        ("PlugmemMemory", "langchain_classic", "langchain-classic", "classic"),
         ("PlugmemRetriever", "langchain_core", "langchain-core", "langchain"),
     ],
 )
