@@ -6,6 +6,7 @@ Each name is imported on first use and needs one of the package's extras:
 |-----------------------------|-------------|
 | `PlugmemChatMessageHistory` | `langchain` |
 | `PlugmemMemory`             | `classic`   |
+| `PlugmemMiddleware`         | `agents`    |
 | `PlugmemRetriever`          | `langchain` |
 """
 
@@ -15,17 +16,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langchain_plugmem.chat_message_histories import PlugmemChatMessageHistory
     from langchain_plugmem.memory import PlugmemMemory
+    from langchain_plugmem.middleware import PlugmemMiddleware
     from langchain_plugmem.retrievers import PlugmemRetriever
 
 __all__ = [
     "PlugmemChatMessageHistory",
     "PlugmemMemory",
+    "PlugmemMiddleware",
     "PlugmemRetriever",
 ]
 
 _HOMES = {
     "PlugmemChatMessageHistory": "chat_message_histories",
     "PlugmemMemory": "memory",
+    "PlugmemMiddleware": "middleware",
     "PlugmemRetriever": "retrievers",
 }
 """The module of each name."""

@@ -19,6 +19,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
     [
         ("PlugmemChatMessageHistory", "langchain_core", "langchain-core", "langchain"),
         ("PlugmemMemory", "langchain_classic", "langchain-classic", "classic"),
+        ("PlugmemMiddleware", "langchain", "langchain", "agents"),
         ("PlugmemRetriever", "langchain_core", "langchain-core", "langchain"),
     ],
 )
