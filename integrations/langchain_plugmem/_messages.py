@@ -177,7 +177,8 @@ def to_fact(message: BaseMessage, place: int, config: MemoryConfig) -> dict[str,
             del stored["data"]["content"]
         check_fact_text(text, max_bytes=config.max_text)
         written = check_metadata(stored, "message", max_bytes=config.max_metadata)
-        _check_equal(message, _restored(text, json.loads(str(written))))
+        assert written is not None  # noqa: S101 - for the type checker; `stored` is not empty
+        _check_equal(message, _restored(text, json.loads(written)))
         return {
             "text": text,
             "tags": [message.type],

@@ -262,11 +262,18 @@ def test_recall_over_the_memory_finds_what_was_said(
 
 @pytest.mark.parametrize("content", ["", "  \n", [], [IMAGE], [{"type": "text", "text": " "}]])
 def test_a_message_without_words_is_found_by_none_and_not_embedded(content: Any) -> None:
-    memory = Memory.open(":memory:", embedder=HashingEmbedder(dim=16))
+    embedded: list[str] = []
+
+    class Noting(HashingEmbedder):
+        def embed_documents(self, texts: Any) -> Any:
+            embedded.extend(texts)
+            return super().embed_documents(texts)
+
+    memory = Memory.open(":memory:", embedder=Noting(dim=16))
     history = PlugmemChatMessageHistory(memory, "s1")
     history.add_messages([HumanMessage(content)])
     stats = memory.stats()
-    assert (stats.terms, stats.vectors, stats.pending) == (0, 0, 0)
+    assert (embedded, stats.terms, stats.vectors, stats.pending) == ([], 0, 0, 0)
     history.add_user_message("- human")
     assert [fact.text for fact in memory.recall("- human").facts] == ["- human"]
     assert contents(history) == [content, "- human"]
@@ -372,6 +379,16 @@ def test_a_message_revised_or_forgotten_through_the_memory_is_so_here(
     memory.revise(one.id, "uno")
     memory.forget(two.id)
     assert contents(history) == ["uno", "three"]
+
+
+def test_a_message_that_ended_is_gone_and_its_older_versions_with_it(
+    memory: Memory, history: PlugmemChatMessageHistory
+) -> None:
+    history.add_messages([HumanMessage(text, id=text) for text in ("one", "two", "three")])
+    history.add_messages([HumanMessage("uno", id="one"), HumanMessage("due", id="two")])
+    memory.end(memory.list_facts(key="one")[0].id)
+    memory.forget(memory.list_facts(key="two")[0].id)
+    assert contents(history) == ["three"]
 
 
 async def test_a_log_of_many_pages_is_read_whole_and_in_order(

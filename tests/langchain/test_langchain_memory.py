@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import Clock
+from clocks import HOUR, Clock
 from conftest import OpenMemory
 from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, ParrotFakeChatModel
@@ -174,6 +174,13 @@ def test_weights_of_the_memory_do_not_change_which_messages_came_last() -> None:
     conversation = PlugmemMemory(memory=Memory.open(":memory:", config=config), recent=2)
     tell(conversation, DESK, COFFEE, RAIN)
     assert told(conversation) == ["Human: Does it rain?", "AI: No."]
+
+
+def test_a_clock_set_back_does_not_hide_the_last_messages(memory: Memory, clock: Clock) -> None:
+    conversation = PlugmemMemory(memory=memory)
+    tell(conversation, DESK)
+    clock.now -= HOUR
+    assert told(conversation) == ["Human: My desk is on floor two", "AI: Noted."]
 
 
 def test_a_long_log_is_not_read_whole(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
