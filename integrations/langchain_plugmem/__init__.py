@@ -5,9 +5,16 @@ Each name is imported on first use and needs one of the package's extras:
 | name                        | extra       |
 |-----------------------------|-------------|
 | `PlugmemChatMessageHistory` | `langchain` |
+| `PlugmemForgetTool`         | `langchain` |
+| `PlugmemLinkTool`           | `langchain` |
 | `PlugmemMemory`             | `classic`   |
 | `PlugmemMiddleware`         | `agents`    |
+| `PlugmemRecallTool`         | `langchain` |
+| `PlugmemRememberTool`       | `langchain` |
 | `PlugmemRetriever`          | `langchain` |
+| `PlugmemReviseTool`         | `langchain` |
+| `PlugmemToolkit`            | `langchain` |
+| `PlugmemWhyTool`            | `langchain` |
 """
 
 from importlib import import_module
@@ -18,19 +25,42 @@ if TYPE_CHECKING:
     from langchain_plugmem.memory import PlugmemMemory
     from langchain_plugmem.middleware import PlugmemMiddleware
     from langchain_plugmem.retrievers import PlugmemRetriever
+    from langchain_plugmem.tools import (
+        PlugmemForgetTool,
+        PlugmemLinkTool,
+        PlugmemRecallTool,
+        PlugmemRememberTool,
+        PlugmemReviseTool,
+        PlugmemToolkit,
+        PlugmemWhyTool,
+    )
 
 __all__ = [
     "PlugmemChatMessageHistory",
+    "PlugmemForgetTool",
+    "PlugmemLinkTool",
     "PlugmemMemory",
     "PlugmemMiddleware",
+    "PlugmemRecallTool",
+    "PlugmemRememberTool",
     "PlugmemRetriever",
+    "PlugmemReviseTool",
+    "PlugmemToolkit",
+    "PlugmemWhyTool",
 ]
 
 _HOMES = {
     "PlugmemChatMessageHistory": "chat_message_histories",
+    "PlugmemForgetTool": "tools",
+    "PlugmemLinkTool": "tools",
     "PlugmemMemory": "memory",
     "PlugmemMiddleware": "middleware",
+    "PlugmemRecallTool": "tools",
+    "PlugmemRememberTool": "tools",
     "PlugmemRetriever": "retrievers",
+    "PlugmemReviseTool": "tools",
+    "PlugmemToolkit": "tools",
+    "PlugmemWhyTool": "tools",
 }
 """The module of each name."""
 

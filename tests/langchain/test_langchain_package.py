@@ -21,6 +21,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
         ("PlugmemMemory", "langchain_classic", "langchain-classic", "classic"),
         ("PlugmemMiddleware", "langchain", "langchain", "agents"),
         ("PlugmemRetriever", "langchain_core", "langchain-core", "langchain"),
+        ("PlugmemToolkit", "langchain_core", "langchain-core", "langchain"),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
