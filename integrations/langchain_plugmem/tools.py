@@ -29,11 +29,12 @@ from plugmem_core.verbs.base import twin
 _ID = re.compile(r"\[?f?([0-9]{1,10})\]?")
 
 
-def _fact_id(description: str, **default: Any) -> Any:
-    return Field(description=description, coerce_numbers_to_str=True, **default)
+class _Input(BaseModel):
+    # Models write the id of a fact as a number, too.
+    model_config = ConfigDict(coerce_numbers_to_str=True)
 
 
-class _RememberInput(BaseModel):
+class _RememberInput(_Input):
     text: str = Field(
         min_length=1,
         description="One fact, as a sentence that is clear to someone who knows nothing else.",
@@ -45,7 +46,7 @@ class _RememberInput(BaseModel):
     )
 
 
-class _RecallInput(BaseModel):
+class _RecallInput(_Input):
     query: str = Field(min_length=1, description="What to look for: a question, names or words.")
     k: int | None = Field(None, ge=1, le=50, description="How many facts to return at most.")
     tags: list[str] = Field([], max_length=32, description="Only facts with all of these labels.")
@@ -58,11 +59,11 @@ class _RecallInput(BaseModel):
 
 
 class _WhyInput(_RecallInput):
-    fact: str = _fact_id("The id of the fact to explain, such as f12.")
+    fact: str = Field(description="The id of the fact to explain, such as f12.")
 
 
-class _ReviseInput(BaseModel):
-    fact: str = _fact_id("The id of the fact that is no longer right, such as f12.")
+class _ReviseInput(_Input):
+    fact: str = Field(description="The id of the fact that is no longer right, such as f12.")
     text: str = Field(min_length=1, description="What is right now, as a whole sentence.")
     tags: list[str] | None = Field(
         None, max_length=32, description="Its labels from now on; leave them out to keep them."
@@ -72,16 +73,16 @@ class _ReviseInput(BaseModel):
     )
 
 
-class _ForgetInput(BaseModel):
-    fact: str = _fact_id("The id of the fact to forget, such as f12.")
+class _ForgetInput(_Input):
+    fact: str = Field(description="The id of the fact to forget, such as f12.")
 
 
-class _LinkInput(BaseModel):
+class _LinkInput(_Input):
     source: str = Field(min_length=1, description="The name of who or what it starts from.")
     relation: str = Field(min_length=1, description="The relation, such as works for.")
     target: str = Field(min_length=1, description="The name of who or what it leads to.")
-    fact: str | None = _fact_id(
-        "The id of the fact it follows from, such as f12, if there is one.", default=None
+    fact: str | None = Field(
+        None, description="The id of the fact it follows from, such as f12, if there is one."
     )
 
 

@@ -274,7 +274,10 @@ def test_a_search_that_finds_nothing_is_not_repeated_either(
 # Nothing of it is kept by the agent
 
 
-def test_no_message_and_no_checkpoint_holds_what_was_recalled(memory: Memory, ask: Ask) -> None:
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_no_message_and_no_checkpoint_holds_what_was_recalled(
+    memory: Memory, ask: Ask, durability: str
+) -> None:
     memory.remember(PARROT)
     saver = InMemorySaver()
     calls = [("look", {"where": "up"}, "1"), ("look", {"where": "down"}, "2")]
@@ -286,7 +289,7 @@ def test_no_message_and_no_checkpoint_holds_what_was_recalled(memory: Memory, as
         checkpointer=saver,
     )
     for _ in range(2):
-        result = ask(agent, "Where is the parrot?", config=in_thread("1"))
+        result = ask(agent, "Where is the parrot?", config=in_thread("1"), durability=durability)
         assert result.keys() == {"messages"}
         assert "Kiki" not in repr(result)
     assert "Kiki" in model.told[0]
@@ -299,6 +302,12 @@ def test_no_message_and_no_checkpoint_holds_what_was_recalled(memory: Memory, as
     assert b"Where is the parrot?" in written
     assert b"Kiki" not in written
     assert base64.b64encode(b"Kiki")[:-2] not in written
+
+
+def test_the_schemas_of_an_agent_do_not_show_it(memory: Memory) -> None:
+    agent = create_agent(saying("Hello"), middleware=[PlugmemMiddleware(memory)])
+    assert agent.get_input_jsonschema()["properties"].keys() == {"messages"}
+    assert "plugmem_turns" not in agent.get_output_jsonschema()["properties"]
 
 
 def test_a_caller_cannot_hand_in_what_was_recalled(memory: Memory, ask: Ask) -> None:
