@@ -2,10 +2,10 @@
 
 import json
 import math
-from operator import mul
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import mul
 from threading import RLock
 from typing import Any
 
@@ -238,7 +238,8 @@ class ModelStore(BaseStore):
         return [*scored, *((row, None) for row in rows if not row.vectors)]
 
     def likeness(self, one: Vector, other: Vector) -> float:
-        return sum(map(mul, one, other)) / math.hypot(*one) / math.hypot(*other)
+        product = math.fsum(map(mul, one, other))
+        return product / math.hypot(*one) / math.hypot(*other)
 
     def page(
         self, ranked: list[tuple[Row, float | None]], op: SearchOp

@@ -11,6 +11,8 @@ import pytest
 from langgraph.store.base import BaseStore, Item, Op, Result, SearchItem
 
 Path = tuple[str, ...]
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""The name of a method, and its arguments."""
 
 
 class Access:
@@ -79,20 +81,26 @@ class Access:
         )
         return [item.key for item in found[: len(scores)]]
 
-    def together(self, method: str, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Call a method once with each arguments, all at the same time.
+    def together(self, calls: Iterable[Call]) -> list[Any]:
+        """Make several calls at the same time.
 
         Returns:
-            What each call returned or raised, in the order of the calls.
+            What each call returned or raised, in their order.
         """
         if self._runner is None:
             with ThreadPoolExecutor(max_workers=8) as pool:
-                futures = [pool.submit(getattr(self.store, method), *call) for call in calls]
+                futures = [
+                    pool.submit(getattr(self.store, method), *arguments, **options)
+                    for method, arguments, options in calls
+                ]
             return [future.exception() or future.result() for future in futures]
-        twin = getattr(self.store, f"a{method}")
 
         async def gather() -> list[Any]:
-            return await asyncio.gather(*(twin(*call) for call in calls), return_exceptions=True)
+            answers = [
+                getattr(self.store, f"a{method}")(*arguments, **options)
+                for method, arguments, options in calls
+            ]
+            return await asyncio.gather(*answers, return_exceptions=True)
 
         return self._runner.run(gather())
 
@@ -105,6 +113,11 @@ class Access:
 def refused() -> pytest.RaisesExc[ValueError]:
     """Return a context in which a `ValueError` has to be raised, whatever its words."""
     return pytest.raises(ValueError)  # noqa: PT011 - each store words its errors in its own way
+
+
+def call(method: str, *arguments: Any, **options: Any) -> Call:
+    """Return a call, to be made later."""
+    return method, arguments, options
 
 
 async def _wait_for(answer: Awaitable[Any]) -> Any:

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from langgraph.store.base import BaseStore, GetOp, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, PutOp
 
-from langchain_plugmem.testing._stores.access import Access
+from langchain_plugmem.testing._stores.access import Access, call
 from langchain_plugmem.testing._stores.items import HERE
 from langchain_plugmem.testing._stores.suite import StoreSuite
 
@@ -30,48 +30,42 @@ class RunningBehaviours(StoreSuite):
 
     def test_concurrent_puts_lose_nothing(self, plain: Access) -> None:
         """Puts at the same time are all stored, as agents make them in parallel."""
-        puts = [(HERE, f"{n:02}", {"n": n}) for n in range(40)]
-        assert plain.together("put", puts) == [None] * 40
-        assert [plain.value(HERE, key) for _, key, _ in puts] == [value for *_, value in puts]
-        assert sorted(plain.keys(HERE)) == [key for _, key, _ in puts]
+        values = {f"{n:02}": {"n": n} for n in range(40)}
+        done = plain.together(call("put", HERE, *item) for item in values.items())
+        assert done == [None] * 40
+        assert {key: plain.value(HERE, key) for key in values} == values
+        assert sorted(plain.keys(HERE)) == [*values]
 
     def test_concurrent_overwrites_leave_one_value(self, plain: Access) -> None:
         """Of puts of one key at the same time one holds, whole."""
         values = [{"n": n, "same": n} for n in range(40)]
-        assert plain.together("put", [(HERE, "k", value) for value in values]) == [None] * 40
+        done = plain.together(call("put", HERE, "k", value) for value in values)
+        assert done == [None] * 40
         assert plain.value(HERE, "k") in values
         assert plain.keys(HERE) == ["k"]
 
     def test_concurrent_deletes_delete_all(self, plain: Access) -> None:
         """Deletes at the same time all hold."""
         plain.fill(HERE, {f"{n:02}": {"n": n} for n in range(40)})
-        done = plain.together("delete", [(HERE, f"{n:02}") for n in range(1, 40)])
+        done = plain.together(call("delete", HERE, f"{n:02}") for n in range(1, 40))
         assert done == [None] * 39
         assert plain.keys(HERE) == ["00"]
 
     def test_concurrent_reads_get_their_own_answers(self, plain: Access) -> None:
         """Reads at the same time do not mix up their answers."""
         plain.fill(HERE, {f"{n:02}": {"n": n} for n in range(20)})
-        items = plain.together("get", [(HERE, f"{n:02}") for n in range(20)])
+        items = plain.together(call("get", HERE, f"{n:02}") for n in range(20))
         assert [item.value for item in items] == [{"n": n} for n in range(20)]
 
     def test_a_bad_call_fails_alone(self, plain: Access) -> None:
         """Calls at the same time succeed or fail each for itself, as users' calls do."""
-        plain.put(HERE, "one", {"n": 1})
-        bad = [SearchOp(HERE, filter={"n": {"$near": 1}})]
-        good = [[PutOp(HERE, f"good{n}", {"n": n})] for n in range(6)]
-        results = plain.together("batch", [(ops,) for ops in (*good[:3], bad, *good[3:])])
+        plain.put(HERE, "0", {"n": 0})
+        calls = [call("put", HERE, str(n), {"n": n}) for n in range(1, 7)]
+        calls.insert(3, call("search", HERE, filter={"n": {"$near": 1}}))
+        results = plain.together(calls)
         assert isinstance(results.pop(3), ValueError)
-        assert results == [[None]] * 6
-        assert sorted(plain.keys(HERE)) == [
-            "good0",
-            "good1",
-            "good2",
-            "good3",
-            "good4",
-            "good5",
-            "one",
-        ]
+        assert results == [None] * 6
+        assert sorted(plain.keys(HERE)) == [str(n) for n in range(7)]
 
     def test_sync_and_async_see_the_same_items(
         self, store: BaseStore, runner: asyncio.Runner
@@ -90,10 +84,12 @@ class RunningBehaviours(StoreSuite):
     ) -> None:
         """A sync call inside async code works or raises; a deadlock would stop the server."""
 
-        async def call() -> None:
+        async def call_directly() -> None:
             store.batch([PutOp(HERE, "drink", {"n": 1}), GetOp(HERE, "drink")])
 
-        assert self._returns(lambda: runner.run(call())), f"no answer within {self.patience} s"
+        assert self._returns(lambda: runner.run(call_directly())), (
+            f"no answer within {self.patience} s"
+        )
 
     def test_a_cancelled_call_leaves_the_store_usable(
         self, store: BaseStore, runner: asyncio.Runner
