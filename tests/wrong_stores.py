@@ -875,6 +875,22 @@ class DropsTtlsOfBatches(ModelStore):
     supports_ttl = False
 
 
+@caught_by("an_expired_item_is_not_ranked")
+class RanksTheExpired(ModelStore):
+    def expire(self) -> None:
+        before = dict(self.rows)
+        super().expire()
+        self.expired = before.keys() - self.rows.keys()
+        self.rows = before
+
+    def find(self, op: GetOp) -> Item | None:
+        return None if (op.namespace, op.key) in self.expired else super().find(op)
+
+    def candidates(self, op: SearchOp) -> list[Row]:
+        rows = super().candidates(op)
+        return [row for row in rows if op.query or (row.namespace, row.key) not in self.expired]
+
+
 @caught_by("a_get_refreshes_the_ttl", "a_search_refreshes_the_ttl", "a_read_refreshes_by_default")
 class NeverRefreshes(ModelStore):
     def refresh(self, row: Row, *, asked: bool) -> None:

@@ -50,7 +50,7 @@ class BatchBehaviours(StoreSuite):
         assert plain.batch([]) == []
 
     def test_a_batch_takes_any_iterable(self, plain: Access) -> None:
-        """A generator of operations is run as a list is, as the signature says."""
+        """A generator is run as a list is, as the signature promises to users."""
         plain.batch(PutOp(HERE, str(n), {"n": n}) for n in range(3))
         found = plain.batch(GetOp(HERE, str(n)) for n in range(3))
         assert [item.value for item in found if isinstance(item, Item)] == [
@@ -103,25 +103,25 @@ class BatchBehaviours(StoreSuite):
         assert plain.value(HERE, "drink") == {"text": "coffee"}
 
     def test_the_last_put_of_a_key_wins(self, plain: Access) -> None:
-        """Of several puts of a key the last one holds, as if they had come one by one."""
+        """Of several puts of a key the last one holds, as users expect of a list in order."""
         plain.batch([PutOp(HERE, "drink", {"n": n}) for n in range(4)])
         assert plain.value(HERE, "drink") == {"n": 3}
         assert plain.keys(HERE) == ["drink"]
 
     def test_a_put_then_a_delete_leaves_nothing(self, plain: Access) -> None:
-        """A delete later in the batch undoes the put, as if they had come one by one."""
+        """A later delete undoes the put, as one by one, or users keep what they deleted."""
         plain.batch([PutOp(HERE, "drink", {"n": 1}), PutOp(HERE, "drink", None)])
         assert plain.get(HERE, "drink") is None
         assert plain.keys(()) == []
 
     def test_a_delete_then_a_put_leaves_the_put(self, plain: Access) -> None:
-        """A put later in the batch outlives the delete, as if they had come one by one."""
+        """A later put outlives the delete, as one by one, or users lose what they replaced."""
         plain.put(HERE, "drink", {"n": 0})
         plain.batch([PutOp(HERE, "drink", None), PutOp(HERE, "drink", {"n": 1})])
         assert plain.value(HERE, "drink") == {"n": 1}
 
     def test_the_same_key_in_two_namespaces_is_put_twice(self, plain: Access) -> None:
-        """Only puts of the same namespace and key replace each other."""
+        """Only puts of the same namespace and key replace each other, or users lose items."""
         plain.batch([PutOp(HERE, "drink", {"n": 1}), PutOp(THERE, "drink", {"n": 2})])
         assert plain.value(HERE, "drink") == {"n": 1}
         assert plain.value(THERE, "drink") == {"n": 2}
@@ -150,7 +150,7 @@ class BatchBehaviours(StoreSuite):
         assert plain.list_namespaces() == []
 
     def test_conditions_of_an_operation_are_all_met(self, plain: Access) -> None:
-        """A raw listing takes any number of conditions and needs none."""
+        """A raw listing takes any number of conditions, so that users can narrow it freely."""
         for namespace in (("a", "b", "c"), ("a", "x", "c"), ("a", "b", "d")):
             plain.put(namespace, "k", {})
         conditions = (

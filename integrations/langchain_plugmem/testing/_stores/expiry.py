@@ -31,7 +31,7 @@ class ExpiryBehaviours(StoreSuite):
         assert plain.get(HERE, "code") is None
 
     def test_a_ttl_in_a_batch_is_honoured_or_refused(self, plain: Access) -> None:
-        """The ttl of an operation counts as that of a call does."""
+        """The ttl of an operation counts as that of a call does, or secrets stay for ever."""
         ops = [PutOp(HERE, "code", {"n": 1}, ttl=self.tick)]
         if not plain.store.supports_ttl:
             with pytest.raises(NotImplementedError):
@@ -48,7 +48,7 @@ class ExpiryBehaviours(StoreSuite):
         assert expiring.value(HERE, "code") == {"n": 1}
 
     def test_an_expired_item_is_found_by_no_route(self, expiring: Access) -> None:
-        """After its ttl an item is neither got, nor found, nor listed; others stay."""
+        """After its ttl an item is gone by every route and no other is, as users were told."""
         expiring.put(HERE, "code", {"n": 1}, ttl=self.tick)
         expiring.put(THERE, "long", {"n": 1}, ttl=100 * self.tick)
         expiring.put(THERE, "ever", {"n": 1})
@@ -56,6 +56,15 @@ class ExpiryBehaviours(StoreSuite):
         assert expiring.get(HERE, "code") is None
         assert sorted(expiring.keys((), filter={"n": 1})) == ["ever", "long"]
         assert expiring.list_namespaces() == [THERE]
+
+    def test_an_expired_item_is_not_ranked(self, indexed: Access) -> None:
+        """After its ttl an item is found by no query, or secrets stay for ever."""
+        if not indexed.store.supports_ttl:
+            pytest.skip("supports_ttl is False")
+        indexed.put(HERE, "code", {"text": "green tea"}, ttl=self.tick)
+        indexed.put(HERE, "ever", {"text": "green paint"})
+        self.pass_time(indexed.store, MORE * self.tick)
+        assert indexed.keys(HERE, query="green tea") == ["ever"]
 
     def test_a_get_refreshes_the_ttl(self, expiring: Access) -> None:
         """An item that is read lives on, so that users keep what they use."""
@@ -66,7 +75,7 @@ class ExpiryBehaviours(StoreSuite):
         assert expiring.value(HERE, "code") == {"n": 1}
 
     def test_a_search_refreshes_the_ttl(self, expiring: Access) -> None:
-        """An item that is found lives on, too."""
+        """An item that is found lives on, so that users keep what they search for."""
         expiring.put(HERE, "code", {"n": 1}, ttl=self.tick)
         self.pass_time(expiring.store, MOST * self.tick)
         assert expiring.keys(HERE, refresh_ttl=True) == ["code"]
@@ -74,7 +83,7 @@ class ExpiryBehaviours(StoreSuite):
         assert expiring.value(HERE, "code") == {"n": 1}
 
     def test_a_read_refreshes_by_default(self, expiring: Access) -> None:
-        """Without a config reads refresh, as the signatures say."""
+        """Without a config reads refresh, as the signatures promise to users."""
         expiring.put(HERE, "code", {"n": 1}, ttl=self.tick)
         self.pass_time(expiring.store, MOST * self.tick)
         assert expiring.get(HERE, "code") is not None
@@ -91,7 +100,7 @@ class ExpiryBehaviours(StoreSuite):
         assert expiring.get(HERE, "code", refresh_ttl=False) is None
 
     def test_a_search_refreshes_only_what_it_returns(self, expiring: Access) -> None:
-        """An item that a filter leaves out has not been read, and expires."""
+        """An item that a filter leaves out has not been read, or users never lose the unused."""
         expiring.put(HERE, "code", {"n": 1}, ttl=self.tick)
         self.pass_time(expiring.store, MOST * self.tick)
         assert expiring.keys(HERE, filter={"n": 2}, refresh_ttl=True) == []

@@ -101,7 +101,7 @@ class ItemBehaviours(StoreSuite):
         assert plain.keys(HERE) == ["flag"]
 
     def test_any_mapping_is_a_value(self, plain: Access) -> None:
-        """Every `Mapping` may be put, as the signature says, and comes back as a dict."""
+        """Every `Mapping` may be put, as users' types are, and comes back as a dict."""
         value: Mapping[str, Any] = MappingProxyType({"text": "tea"})
         plain.put(HERE, "drink", value)
         assert plain.value(HERE, "drink") == {"text": "tea"}
@@ -212,7 +212,7 @@ class ItemBehaviours(StoreSuite):
         assert plain.keys(()) == []
 
     def test_a_deleted_key_can_be_put_again(self, plain: Access) -> None:
-        """A delete leaves no mark that would swallow the next put of the key."""
+        """A delete leaves no mark, or it would swallow what users put next under the key."""
         plain.put(HERE, "drink", {"text": "tea"})
         plain.delete(HERE, "drink")
         plain.put(HERE, "drink", {"text": "coffee"})
@@ -238,7 +238,7 @@ class ItemBehaviours(StoreSuite):
         assert plain.value(HERE, "drink") == {"tags": ["hot"]}
 
     def test_changing_what_search_returned_changes_no_item(self, plain: Access) -> None:
-        """`search` gives copies, too."""
+        """`search` gives copies, or one user's edit would be read by all without a put."""
         plain.put(HERE, "drink", {"tags": ["hot"]})
         [item] = plain.search(HERE)
         item.value["tags"].append("cold")
@@ -276,7 +276,7 @@ class ItemBehaviours(StoreSuite):
         assert plain.keys(()) == []
 
     def test_the_root_langgraph_is_reserved(self, plain: Access) -> None:
-        """`put` refuses the root "langgraph", which is the framework's; below it is free."""
+        """`put` refuses the root "langgraph", the framework's own; users may have it below."""
         with refused():
             plain.put(("langgraph", "x"), "k", {})
         plain.put(("notes", "langgraph"), "k", {"text": "tea"})

@@ -32,7 +32,7 @@ class NamespaceBehaviours(StoreSuite):
     """What holds for `list_namespaces`."""
 
     def test_an_empty_store_has_no_namespaces(self, plain: Access) -> None:
-        """A listing of nothing is an empty list."""
+        """A listing of nothing is an empty list, so that users need no special case."""
         assert plain.list_namespaces() == []
         assert plain.list_namespaces(prefix=("a",), max_depth=1) == []
 
@@ -43,17 +43,17 @@ class NamespaceBehaviours(StoreSuite):
         assert plain.list_namespaces() == TREE
 
     def test_a_get_makes_no_namespace(self, plain: Access) -> None:
-        """Looking for an item leaves no trace in the listing."""
+        """Looking for an item leaves no trace in the listing, where users look for data."""
         assert plain.get(HERE, "k") is None
         assert plain.list_namespaces() == []
 
     def test_a_search_makes_no_namespace(self, plain: Access) -> None:
-        """Searching leaves no trace in the listing."""
+        """Searching leaves no trace in the listing, where users look for data."""
         assert plain.search(HERE) == []
         assert plain.list_namespaces() == []
 
     def test_deleting_what_is_missing_makes_no_namespace(self, plain: Access) -> None:
-        """A delete of nothing leaves no trace in the listing."""
+        """A delete of nothing leaves no trace in the listing, where users look for data."""
         plain.delete(HERE, "k")
         assert plain.list_namespaces() == []
 
@@ -86,7 +86,7 @@ class NamespaceBehaviours(StoreSuite):
     def test_conditions_match_whole_labels(
         self, plain: Access, condition: dict[str, Path], right: list[Path]
     ) -> None:
-        """Prefix and suffix compare label by label, exactly, and both have to match."""
+        """Prefix and suffix both match, by whole labels, or users are shown others' places."""
         grow(plain)
         assert plain.list_namespaces(**condition) == right
 
@@ -111,7 +111,7 @@ class NamespaceBehaviours(StoreSuite):
 
     @pytest.mark.parametrize("label", ["%", "_", "d%", "doc_", "?", "[d]ocs", "*s"])
     def test_conditions_have_no_other_wildcards(self, plain: Access, label: str) -> None:
-        """Only a whole `*` is a wildcard; other signs are plain text."""
+        """Only a whole `*` is a wildcard, since users' names hold other signs."""
         grow(plain)
         plain.put((label, "x"), "k", {})
         assert plain.list_namespaces(prefix=(label,)) == [(label, "x")]
@@ -140,14 +140,14 @@ class NamespaceBehaviours(StoreSuite):
         assert plain.list_namespaces(max_depth=1, limit=2, offset=2) == [("users",)]
 
     def test_pages_partition_the_namespaces(self, plain: Access) -> None:
-        """All pages together are the listing, without repeat or gap."""
+        """All pages together are the listing, so that users see each namespace once."""
         grow(plain)
         pages = [plain.list_namespaces(limit=3, offset=offset) for offset in range(0, 12, 3)]
         assert [len(page) for page in pages] == [3, 3, 2, 0]
         assert [namespace for page in pages for namespace in page] == TREE
 
     def test_the_limit_of_a_listing_is_a_hundred_unless_given(self, plain: Access) -> None:
-        """At most a hundred namespaces are listed by default, as the signature says."""
+        """At most a hundred namespaces are listed by default, as the signature promises."""
         plain.batch(PutOp((f"{n:03}",), "k", {}) for n in range(103))
         assert plain.list_namespaces() == [(f"{n:03}",) for n in range(100)]
         assert plain.list_namespaces(offset=100) == [("100",), ("101",), ("102",)]

@@ -46,7 +46,7 @@ class RankingBehaviours(StoreSuite):
         assert scores["both"] > scores["half"]
 
     def test_a_ranking_of_nothing_is_empty(self, indexed: Access) -> None:
-        """A query to an empty store or prefix finds nothing and raises nothing."""
+        """A query to an empty store or prefix finds nothing, as every new user's first one."""
         assert indexed.search((), query=QUERY) == []
         indexed.put(THERE, "both", {"text": QUERY})
         assert indexed.search(HERE, query=QUERY) == []
@@ -74,14 +74,14 @@ class RankingBehaviours(StoreSuite):
         assert indexed.keys(HERE, query=QUERY, filter={"ok": True}, limit=1) == ["yes"]
 
     def test_an_unknown_operator_is_refused_with_a_query(self, indexed: Access) -> None:
-        """A misspelled operator raises in a ranking, too."""
+        """A misspelled operator raises in a ranking, too, or users take it for no match."""
         indexed.put(HERE, "both", {"text": QUERY})
         with refused():
             indexed.search(HERE, query=QUERY, filter={"text": {"$near": 1}})
 
     @pytest.mark.parametrize("bound", ["limit", "offset"])
     def test_negative_bounds_are_refused_with_a_query(self, indexed: Access, bound: str) -> None:
-        """A negative limit or offset raises in a ranking, too."""
+        """A negative limit or offset raises in a ranking, too, or users would lose items."""
         indexed.fill(HERE, {"both": {"text": QUERY}, "half": HALF})
         options: dict[str, Any] = {bound: -1}
         with refused():
@@ -101,7 +101,7 @@ class RankingBehaviours(StoreSuite):
         assert indexed.keys(HERE, query=QUERY, limit=1, offset=1) == ["half"]
 
     def test_pages_partition_a_ranking(self, indexed: Access) -> None:
-        """All pages together are the whole ranking, ties too, without repeat or gap."""
+        """All pages together are the ranking, ties too, so that users see each item once."""
         texts = [QUERY, "green paint", "tea coffee", OTHER]
         indexed.fill(HERE, {f"{n:02}": {"text": texts[n % 4]} for n in range(23)})
         whole = indexed.keys(HERE, query=QUERY)
@@ -118,7 +118,7 @@ class RankingBehaviours(StoreSuite):
         assert pages_of(indexed, HERE, 3, query=QUERY) == whole
 
     def test_pages_partition_a_ranking_with_unranked_items(self, indexed: Access) -> None:
-        """Items without a score, where they are found at all, stand on one page only."""
+        """Items without a score are on one page or none, so that users see each item once."""
         for n in range(11):
             index: Any = False if n % 3 == 0 else None
             indexed.put(HERE, f"{n:02}", {"text": QUERY}, index=index)
@@ -134,7 +134,7 @@ class RankingBehaviours(StoreSuite):
         assert ranks_before("half", "aside", indexed.ranked(HERE, QUERY))
 
     def test_an_item_without_the_fields_is_kept_unranked(self, indexed: Access) -> None:
-        """An item that has nothing to index is stored all the same.
+        """An item with nothing to index is stored all the same, or users lose it.
 
         A query may leave it out or bring it last, without a score.
         """
@@ -157,7 +157,7 @@ class RankingBehaviours(StoreSuite):
 
     @pytest.mark.parametrize("path", PATHS)
     def test_a_put_indexes_the_path_it_names(self, indexed: Access, path: str) -> None:
-        """`index=[path]` searches what the path leads to, and nothing else of the item."""
+        """`index=[path]` searches what the path leads to and no more, for users' nested data."""
         right, wrong = PATHS[path]
         indexed.put(HERE, "right", right, index=[path])
         indexed.put(HERE, "wrong", wrong, index=[path])
@@ -175,7 +175,7 @@ class RankingBehaviours(StoreSuite):
         assert ranks_before("both", "part", indexed.ranked(HERE, OTHER))
 
     def test_a_put_can_index_the_whole_value(self, indexed: Access) -> None:
-        """`index=["$"]` searches the whole value, in any script, as it does in the config."""
+        """`index=["$"]` searches the whole value, any script too, for users with free forms."""
         indexed.put(HERE, "none", {"text": OTHER})
         indexed.put(HERE, "whole", {"a": {"b": ["grün"]}}, index=["$"])
         assert ranks_before("whole", "none", indexed.ranked(HERE, "grün"))
@@ -201,7 +201,7 @@ class RankingBehaviours(StoreSuite):
         assert sorted(indexed.ranked(HERE, QUERY)) == ["a", "b"]
 
     def test_equal_texts_in_one_item_are_found(self, indexed: Access) -> None:
-        """A text may stand twice in an item."""
+        """A text may stand twice in an item, as in users' forms."""
         indexed.put(HERE, "twice", {"a": QUERY, "b": QUERY}, index=["a", "b"])
         assert indexed.ranked(HERE, QUERY) == ["twice"]
 
@@ -233,7 +233,7 @@ class RankingBehaviours(StoreSuite):
         assert "drink" not in indexed.ranked(HERE, "black coffee")
 
     def test_an_overwrite_with_other_paths_drops_the_old_ones(self, indexed: Access) -> None:
-        """Only the paths of the last put are searched."""
+        """Only the paths of the last put are searched, or users find what they took out."""
         indexed.put(HERE, "drink", {"a": QUERY, "b": OTHER}, index=["a"])
         indexed.put(HERE, "half", HALF)
         indexed.put(HERE, "drink", {"a": QUERY, "b": OTHER}, index=["b"])
@@ -241,7 +241,7 @@ class RankingBehaviours(StoreSuite):
         assert ranks_before("drink", "half", indexed.ranked(HERE, OTHER))
 
     def test_an_overwrite_drops_texts_that_are_gone(self, indexed: Access) -> None:
-        """A shorter list or a missing field takes its old texts along."""
+        """A shorter list or a missing field takes its old texts along, or users find ghosts."""
         indexed.put(HERE, "list", {"a": [OTHER, QUERY]}, index=["a[*]"])
         indexed.put(HERE, "field", {"text": QUERY})
         indexed.put(HERE, "half", HALF)
@@ -252,7 +252,7 @@ class RankingBehaviours(StoreSuite):
         assert ranks_before("half", "list", ranked)
 
     def test_a_deleted_item_is_not_ranked(self, indexed: Access) -> None:
-        """A deleted item is found by no query, and its text does not come back with its key."""
+        """A deleted text is found by no query, even when users put its key again."""
         indexed.put(HERE, "drink", {"text": QUERY})
         indexed.put(HERE, "half", HALF)
         indexed.delete(HERE, "drink")
@@ -261,7 +261,7 @@ class RankingBehaviours(StoreSuite):
         assert indexed.ranked(HERE, QUERY) == ["half"]
 
     def test_the_last_put_of_a_batch_is_ranked(self, indexed: Access) -> None:
-        """Of several puts of a key in a batch only the last one's text is found."""
+        """Of several puts of a key only the last text is found, or users get outdated ones."""
         indexed.batch(
             [
                 PutOp(HERE, "drink", {"text": QUERY}),
@@ -276,7 +276,7 @@ class RankingBehaviours(StoreSuite):
         assert ranks_before("half", "drink", ranked)
 
     def test_a_failing_embedder_leaves_nothing_half_written(self, indexed: Access) -> None:
-        """A batch that cannot be embedded is not written at all, or it is whole and unranked."""
+        """A batch that cannot be embedded is written whole or not, so that users can repeat it."""
         indexed.put(HERE, "drink", {"text": QUERY})
         new = {"text": f"black {UNEMBEDDABLE}"}
         try:

@@ -37,7 +37,7 @@ class RunningBehaviours(StoreSuite):
         assert sorted(plain.keys(HERE)) == [*values]
 
     def test_concurrent_overwrites_leave_one_value(self, plain: Access) -> None:
-        """Of puts of one key at the same time one holds, whole."""
+        """Of puts of one key at the same time one holds, whole, or users read a mixture."""
         values = [{"n": n, "same": n} for n in range(40)]
         done = plain.together(call("put", HERE, "k", value) for value in values)
         assert done == [None] * 40
@@ -45,14 +45,14 @@ class RunningBehaviours(StoreSuite):
         assert plain.keys(HERE) == ["k"]
 
     def test_concurrent_deletes_delete_all(self, plain: Access) -> None:
-        """Deletes at the same time all hold."""
+        """Deletes at the same time all hold, or users keep what they deleted."""
         plain.fill(HERE, {f"{n:02}": {"n": n} for n in range(40)})
         done = plain.together(call("delete", HERE, f"{n:02}") for n in range(1, 40))
         assert done == [None] * 39
         assert plain.keys(HERE) == ["00"]
 
     def test_concurrent_reads_get_their_own_answers(self, plain: Access) -> None:
-        """Reads at the same time do not mix up their answers."""
+        """Reads at the same time keep their answers apart, or users see each other's items."""
         plain.fill(HERE, {f"{n:02}": {"n": n} for n in range(20)})
         items = plain.together(call("get", HERE, f"{n:02}") for n in range(20))
         assert [item.value for item in items] == [{"n": n} for n in range(20)]

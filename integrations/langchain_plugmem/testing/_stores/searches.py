@@ -103,7 +103,7 @@ class SearchBehaviours(StoreSuite):
         assert sorted(plain.keys((label,))) == ["deep", "exact"]
 
     def test_a_prefix_keeps_a_trailing_newline(self, plain: Access) -> None:
-        """A newline at the end of a label belongs to it."""
+        """A newline at the end of a label belongs to it, or two tenants become one."""
         plain.put(("a\n",), "line", {})
         plain.put(("a",), "plain", {})
         assert plain.keys(("a",)) == ["plain"]
@@ -116,7 +116,7 @@ class SearchBehaviours(StoreSuite):
         assert sorted(plain.keys(())) == ["a", "a/b", "c/d/e"]
 
     def test_the_limit_is_ten_unless_given(self, plain: Access) -> None:
-        """`search` returns at most ten items by default, as its signature says."""
+        """`search` returns at most ten items by default, as its signature promises to users."""
         plain.fill(HERE, {str(n): {"n": n} for n in range(12)})
         assert len(plain.search(HERE, limit=10)) == 10
         [found] = plain.batch([SearchOp(HERE)])
@@ -163,7 +163,7 @@ class SearchBehaviours(StoreSuite):
         assert [item.score for item in plain.search(HERE, query="")] == [None, None]
 
     def test_a_query_without_an_index_lists_or_ranks_or_is_refused(self, plain: Access) -> None:
-        """A query never finds what prefix and filter exclude, nor an item twice.
+        """A query finds nothing that prefix and filter exclude, or users see others' items.
 
         A store without an index may ignore the query, may rank by other means and leave out
         what does not match, or may raise `NotImplementedError`.
@@ -214,7 +214,7 @@ class SearchBehaviours(StoreSuite):
         assert sorted(plain.keys(HERE, filter={})) == ["a", "b"]
 
     def test_a_filter_for_none_finds_null_and_missing(self, plain: Access) -> None:
-        """`{"v": None}` finds items whose field is null or not there, as it always did."""
+        """`{"v": None}` finds null and missing fields, so that users find what is still open."""
         plain.fill(HERE, {"null": {"v": None}, "missing": {}, "full": {"v": 0}})
         assert sorted(plain.keys(HERE, filter={"v": None})) == ["missing", "null"]
 
@@ -228,7 +228,7 @@ class SearchBehaviours(StoreSuite):
     def test_ranges_compare_numbers(
         self, plain: Access, operator: str, bound: float, right: set[str]
     ) -> None:
-        """Numbers compare as numbers, 9 below 10, and whatever is no number is no match."""
+        """Numbers compare as numbers, 9 below 10, and only they match, as users count."""
         plain.fill(HERE, MIXED)
         assert {*plain.keys(HERE, filter={"n": {operator: bound}})} == right
 
@@ -242,7 +242,7 @@ class SearchBehaviours(StoreSuite):
             assert ("five" in found) == (operator in ("$gte", "$lte", "$eq")), operator
 
     def test_ne_leaves_out_what_is_equal(self, plain: Access) -> None:
-        """`$ne` finds what differs and not what is equal.
+        """`$ne` finds what differs and not what is equal, so that users can exclude.
 
         Items without the field may be found or not; stores are known to differ.
         """
@@ -261,7 +261,7 @@ class SearchBehaviours(StoreSuite):
         assert plain.keys(HERE, filter={"n": {"$lt": big + 1}}) == ["even"]
 
     def test_whole_and_broken_numbers_are_one_kind(self, plain: Access) -> None:
-        """1 and 1.0 are the same number, as they are in JSON."""
+        """1 and 1.0 are the same number, since users' JSON does not tell them apart."""
         plain.put(HERE, "one", {"n": 1})
         assert plain.keys(HERE, filter={"n": 1.0}) == ["one"]
         assert plain.keys(HERE, filter={"n": {"$lt": 1.5, "$gt": 0.5}}) == ["one"]
@@ -286,13 +286,13 @@ class SearchBehaviours(StoreSuite):
 
     @pytest.mark.parametrize("field", ORDINARY_FIELDS)
     def test_a_field_may_have_any_ordinary_name(self, plain: Access, field: str) -> None:
-        """Names with hyphens, digits, spaces or letters of any script can be filtered by."""
+        """Hyphens, digits, spaces and any script are fine in names, since users' data has them."""
         plain.fill(HERE, {"right": {field: "x"}, "wrong": {field: "y"}, "none": {"ab": "x"}})
         assert plain.keys(HERE, filter={field: "x"}) == ["right"]
 
     @pytest.mark.parametrize("field", STRANGE_FIELDS)
     def test_hostile_field_names_are_data(self, plain: Access, field: str) -> None:
-        """A field with signs of a query language is found or refused, and never run."""
+        """A field with signs of a query language is data or refused, whoever sent it."""
         plain.fill(HERE, {"right": {field: "x"}, "wrong": {field: "y"}, "none": {"ab": "x"}})
         assert plain.keys_unless_refused(HERE, filter={field: "x"}) in (None, ["right"])
 
@@ -307,7 +307,7 @@ class SearchBehaviours(StoreSuite):
         assert plain.keys_unless_refused(HERE, filter=condition) in (None, ["right"])
 
     def test_an_object_in_a_filter_excludes_others(self, plain: Access) -> None:
-        """An object in a filter, where supported, has to agree in each field it names."""
+        """An object in a filter has to agree in each field it names, or users get others."""
         plain.fill(
             HERE,
             {
