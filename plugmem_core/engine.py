@@ -25,7 +25,7 @@ from plugmem_core.filters import Filter
 from plugmem_core.index import Index, load_checkpoint, save_checkpoint
 from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
-from plugmem_core.store import Changes, FileState, SqliteStore, Transaction
+from plugmem_core.store import Changes, FileState, SqliteStore, Transaction, Vector
 from plugmem_core.vectorizer import Vectorizer
 
 logger = logging.getLogger(__name__)
@@ -226,6 +226,27 @@ class Engine:
                 saved.read_names()
                 return saved
         return Index(self.config, self.store)
+
+    # -- vectors
+
+    def embed(self, texts: Sequence[str]) -> dict[str, Vector | None]:
+        """Return the vectors of texts, outside every lock; each text is embedded once.
+
+        A text that some fact has already, a forgotten one too, keeps the vector it got then.
+
+        Returns:
+            The vector by text, `None` for a text without direction. Texts whose vector is
+            pending, because the embedder failed, are left out.
+        """
+        self.vectorizer.check_space(self.state)
+        vectors: dict[str, Vector | None] = {}
+        if self.state.dim:
+            vectors.update(self.store.vectors_of_texts(texts))
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
+        made = self.vectorizer.documents(missing, self.state) if missing else None
+        if made is not None:
+            vectors.update(zip(missing, made, strict=True))
+        return vectors
 
     # -- what is shown of facts and edges
 

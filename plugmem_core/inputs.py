@@ -41,6 +41,9 @@ VectorLike: TypeAlias = Sequence[float] | npt.NDArray[Any]
 Link: TypeAlias = tuple[str, str]
 """A relation and the name of the entity it leads to."""
 
+Keyed: TypeAlias = tuple[Namespace, str]
+"""A namespace and a key in it."""
+
 
 def check_type(value: object, kind: type | tuple[type, ...], name: str, wanted: str) -> None:
     """Refuse a value of another type; `bool` does not pass for `int`."""
@@ -72,12 +75,28 @@ def check_ids(values: Iterable[int], name: str = "ids") -> list[int]:
 
 def check_key(value: object) -> str | None:
     """Return a caller's own id for a fact; a blank one is refused."""
-    if value is None:
-        return None
-    key = check_text(value, "key", max_bytes=MAX_KEY_BYTES)
-    if not key.strip():
-        raise InvalidInputError(f"key is {key!r}, which is blank; leave it out or give an id")
-    return key
+    return None if value is None else _required_key(value, "key")
+
+
+def check_keys(values: Iterable[str], name: str = "keys") -> list[str]:
+    """Return callers' own ids of facts, each once, in the order given."""
+    _refuse_text(values, name, "a list of keys")
+    keys = _iterated(values, name, "a list of keys")
+    return list(dict.fromkeys(_required_key(key, f"{name}[{at}]") for at, key in enumerate(keys)))
+
+
+def check_keyed(values: Iterable[Keyed], name: str) -> list[Keyed]:
+    """Return pairs of a namespace and a key in it."""
+    if _is_default(values):
+        return []
+    wanted = 'a list of pairs, [(("users", "ann"), "drink")]'
+    _refuse_text(values, name, wanted)
+    checked = []
+    for at, pair in enumerate(_iterated(values, name, wanted)):
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise WrongTypeError(f"{name}[{at}] is {shown(pair)}; give a (namespace, key) pair")
+        checked.append((check_namespace(pair[0]), _required_key(pair[1], f"{name}[{at}][1]")))
+    return checked
 
 
 def check_namespace(value: object) -> Namespace:
@@ -249,6 +268,13 @@ def check_ttl(value: object, now: int) -> int | None:
     if not 0.001 <= seconds <= longest:
         raise InvalidInputError(f"ttl is {shown(value)}; give from 0.001 to {longest:.0f} seconds")
     return now + int(seconds * 1000)
+
+
+def _required_key(value: object, name: str) -> str:
+    key = check_text(value, name, max_bytes=MAX_KEY_BYTES)
+    if not key.strip():
+        raise InvalidInputError(f"{name} is {key!r}, which is blank; leave it out or give an id")
+    return key
 
 
 def _plain_json(value: object, name: str, depth: int) -> Any:

@@ -175,6 +175,13 @@ class Tag(NamedTuple):
     facts: int
 
 
+class NamespaceCount(NamedTuple):
+    """A namespace, and how many current facts it holds; those below it are not counted."""
+
+    namespace: Namespace
+    facts: int
+
+
 class Similar(NamedTuple):
     """An existing fact that a new one resembles.
 
@@ -286,6 +293,18 @@ class TagPage(Listed[Tag]):
     @property
     def _items(self) -> tuple[Tag, ...]:
         return self.tags
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePage(Listed[NamespaceCount]):
+    """One page of namespaces; pass `next_cursor` to get the next. Iterates over them."""
+
+    namespaces: tuple[NamespaceCount, ...]
+    next_cursor: str | None
+
+    @property
+    def _items(self) -> tuple[NamespaceCount, ...]:
+        return self.namespaces
 
 
 @dataclass(frozen=True, slots=True)

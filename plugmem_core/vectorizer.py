@@ -38,7 +38,7 @@ class Vectorizer:
             )
         self.embedder = embedder
         self.dim = dim
-        if embedder is not None:
+        if embedder is not None and embedder.dim is not None:
             self.dim = check_count(embedder.dim, "embedder.dim", most=MAX_DIM)
         if dim and dim != self.dim:
             raise VectorSpaceError(f"dim is {dim}, the embedder makes {self.dim}; leave dim out")
@@ -88,10 +88,10 @@ class Vectorizer:
         except Exception:
             logger.warning("the embedder failed; %d vectors are pending", len(texts), exc_info=True)
             return None
-        return self.checked(answer, len(texts))
+        return self._checked(answer, len(texts), self.expected_dim(state))
 
-    def checked(self, answer: Sequence[VectorLike], count: int) -> list[Vector | None]:
-        """Check an embedder's answer.
+    def _checked(self, answer: Sequence[VectorLike], count: int, dim: int) -> list[Vector | None]:
+        """Return an embedder's answer as vectors, all of one dimension.
 
         Raises:
             EmbedderError: It has not one usable vector a text.
@@ -103,7 +103,12 @@ class Vectorizer:
             )
         if len(answer) != count:
             raise EmbedderError(f"the embedder returned {len(answer)} vectors for {count} texts")
-        return [self._checked_one(vector) for vector in answer]
+        vectors = []
+        for one in answer:
+            vector = _checked_one(one, dim)
+            vectors.append(vector)
+            dim = dim or (0 if vector is None else len(vector))
+        return vectors
 
     def query(self, text: str, state: FileState) -> tuple[Vector | None, str | None]:
         """Return a question's vector, or `None` and why there is none."""
@@ -111,7 +116,7 @@ class Vectorizer:
             return None, None
         try:
             self.check_space(state)
-            return self._checked_one(self._embed_query(text)), None
+            return _checked_one(self._embed_query(text), state.dim), None
         except Exception as error:  # noqa: BLE001 - the other sources still answer
             logger.warning("no vector for the question: %s", error)
             return None, f"vector search was left out: {error}"
@@ -130,14 +135,15 @@ class Vectorizer:
             return _awaited(embedder.aembed_query(text), loop)
         return embedder.embed_query(text)
 
-    def _checked_one(self, vector: VectorLike) -> Vector | None:
-        try:
-            return check_vector(vector, "the embedder's vector", self.dim)
-        except (InvalidInputError, VectorSpaceError) as error:
-            a_vector = not isinstance(error, WrongTypeError) and len(vector) == self.dim
-            if a_vector and not np.any(vector):
-                return None  # a text without direction, such as one without words
-            raise EmbedderError(str(error)) from error
+
+def _checked_one(vector: VectorLike, dim: int) -> Vector | None:
+    try:
+        return check_vector(vector, "the embedder's vector", dim)
+    except (InvalidInputError, VectorSpaceError) as error:
+        a_vector = not isinstance(error, WrongTypeError) and dim in (0, len(vector))
+        if a_vector and not np.any(vector):
+            return None  # a text without direction, such as one without words
+        raise EmbedderError(str(error)) from error
 
 
 def _awaited(answer: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:

@@ -13,11 +13,16 @@ PUBLIC = {
         Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError CorruptError
         Edge Embedder EmbedderError Entity EntityPage Evidence Explanation Fact FactExplanation
         FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
-        InvalidInputError MaintainReport Memory MemoryConfig Metadata Namespace NotFoundError
-        PlugmemError ReadOnlyError RecallResult RecalledFact Receipt Similar StaleCursorError
+        InvalidInputError MaintainReport Memory MemoryConfig Metadata Namespace
+        NamespaceCount NamespacePage NotFoundError PlugmemError ReadOnlyError RecallResult
+        RecalledFact Receipt Similar StaleCursorError
         Stats StorageError Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
     """,
-    langchain_plugmem: "PlugmemRetriever",
+    langchain_plugmem: """
+        PlugmemChatMessageHistory PlugmemForgetTool PlugmemLinkTool PlugmemMemory
+        PlugmemMiddleware PlugmemRecallTool PlugmemRememberTool PlugmemRetriever PlugmemReviseTool
+        PlugmemToolkit PlugmemWhyTool
+    """,
 }
 
 

@@ -304,7 +304,7 @@ def test_a_fact_revised_meanwhile_is_seen_in_one_of_its_versions(
     looks: list[tuple[object, str, Callable[[], Sized]]] = [
         (engine, "passing", lambda: memory.recall("version", where={"n": 1}).facts),
         (engine, "passing", lambda: memory.list_facts(where={"n": 1}).facts),
-        (engine.store, "by_key", lambda: memory.list_facts(key="k").facts),
+        (engine.store, "by_keys", lambda: memory.list_facts(key="k").facts),
     ]
     for owner, method, look in looks:
         with monkeypatch.context() as patch:

@@ -13,11 +13,11 @@ class Embedder(Protocol):
     Attributes:
         space_id: Names the model; the file records it, so that vectors of different
             models are never compared.
-        dim: Components of every vector.
+        dim: Components of every vector; `None` when only the first one will tell.
     """
 
     space_id: str
-    dim: int
+    dim: int | None
 
     def embed_documents(self, texts: list[str]) -> Sequence[VectorLike]:
         """Return one vector a text, in order."""

@@ -1,5 +1,6 @@
 """The lexical index: the kernel's BM25, or rank-bm25 for its exact numbers."""
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -48,6 +49,23 @@ class LexicalIndex:
         config = self._config
         return self.postings.search(terms, config.bm25_k1, config.bm25_b, limit, facts, scope)
 
+    def ceiling(self, tokens: list[str]) -> float:
+        """Return the score that no text can exceed for a query; 0 when none matches.
+
+        BM25 gives a term idf * tf (k1 + 1) / (tf + …), which stays below idf (k1 + 1).
+        """
+        tokens = self.expand(tokens)
+        if self._scorer:
+            return self._scorer.ceiling(tokens)
+        terms, frequencies = self.postings.lookup(tokens)
+        if not terms:
+            return 0.0
+        documents = self.postings.documents()
+        rarity = dict(zip(terms, frequencies, strict=True))
+        kept = discriminating(terms, frequencies, documents)
+        idfs = (math.log1p((documents - rarity[t] + 0.5) / (rarity[t] + 0.5)) for t in kept)
+        return sum(idfs) * (self._config.bm25_k1 + 1)
+
     def expand(self, tokens: list[str]) -> list[str]:
         """Replace a lone CJK character by the indexed words that contain it."""
         if not any(map(is_unigram, tokens)):
@@ -77,6 +95,9 @@ def discriminating(terms: list[int], frequencies: list[int], documents: int) -> 
 
 
 class _Bm25(Protocol):
+    idf: dict[str, float]
+    k1: float
+
     def get_scores(self, query: list[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]]: ...
 
 
@@ -117,6 +138,15 @@ class RankBm25:
             key=lambda pair: (-pair[0], pair[1]),
         )[:limit]
         return Ranked.of([fact for _, fact in best], [score for score, _ in best])
+
+    def ceiling(self, tokens: list[str]) -> float:
+        """Return the score that no text can exceed for a query."""
+        model, _ = self._current_model() if self._tokens else (None, None)
+        if model is None:
+            return 0.0
+        # BM25+ adds its delta to what the other two give a term at most.
+        most = model.k1 + 1 + (model.delta if isinstance(model, BM25Plus) else 0.0)
+        return sum(max(0.0, model.idf.get(token) or 0.0) for token in tokens) * most
 
     def _current_model(self) -> tuple[_Bm25, list[int]]:
         if self._model is None:

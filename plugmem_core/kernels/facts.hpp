@@ -209,6 +209,18 @@ public:
         return total;
     }
 
+    // How many admitted facts each namespace holds, by namespace id.
+    std::vector<size_t> by_namespace(const Scope& scope) const {
+        std::vector<size_t> counts;
+        for (size_t id = 0; id < rows_.size(); ++id) {
+            if (!admits(scope, static_cast<Id>(id))) continue;
+            const Id space = rows_[id].space;
+            if (space >= counts.size()) counts.resize(space + size_t{1});
+            ++counts[space];
+        }
+        return counts;
+    }
+
     // Every field of a stored fact, for comparison with truth.
     std::vector<Millis> row(Id id) const {
         const Row& row = rows_.at(id);

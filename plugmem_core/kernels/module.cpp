@@ -231,6 +231,7 @@ NB_MODULE(_kernels, m) {
         .def("page", &FactTable::page, "scope"_a, "after"_a, "limit"_a, Released())
         .def("newest", &FactTable::newest, "scope"_a, "start"_a, "end"_a, "limit"_a, Released())
         .def("count", &FactTable::count, "scope"_a, Released())
+        .def("by_namespace", &FactTable::by_namespace, "scope"_a, Released())
         .def("has", &FactTable::has, "id"_a)
         .def("entity", &FactTable::entity, "id"_a)
         .def("recorded", &FactTable::recorded, "id"_a)

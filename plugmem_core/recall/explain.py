@@ -1,5 +1,6 @@
 """Why a fact was recalled, and why another was not."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Literal, NamedTuple
@@ -46,12 +47,34 @@ class FactExplanation:
         evidence: One entry per source that ranked it.
         boost: The factor of recency.
         score: The sum of the contributions, times the boost.
+        relevance: How well the text answers the question, from 0 to 1; unlike the score
+            it means the same in every recall, so a threshold can be set on it.
     """
 
     id: int
     evidence: tuple[Evidence, ...]
     boost: float
     score: float
+    relevance: float
+
+
+def relevance_of(evidence: Iterable[Evidence], ceiling: float) -> float:
+    """Return the larger of two shares: the cosine, and BM25 over the most it could be.
+
+    Places in a ranking say nothing of this: the best of bad answers is still first. The
+    graph and time speak for a fact, not for its text, so they do not count.
+
+    Args:
+        evidence: What the sources found.
+        ceiling: The score no text can exceed for the question.
+    """
+    shares = [0.0]
+    for one in evidence:
+        if one.source == "vector":
+            shares.append(one.raw)
+        elif one.source == "bm25" and ceiling > 0:
+            shares.append(one.raw / ceiling)
+    return min(1.0, max(shares))
 
 
 @dataclass(frozen=True, slots=True)

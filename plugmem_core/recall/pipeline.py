@@ -8,8 +8,8 @@ from plugmem_core.index import Index
 from plugmem_core.kernels import Fused, IdSet, Ranked
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
-from plugmem_core.recall.explain import Evidence, FactExplanation
-from plugmem_core.recall.fusion import deepest_rank, fuse_ranks, weights
+from plugmem_core.recall.explain import Evidence, FactExplanation, relevance_of
+from plugmem_core.recall.fusion import Weights, deepest_rank, fuse_ranks, weigh
 from plugmem_core.recall.query import Query
 from plugmem_core.recall.scope import build_scope, looks_back, passing_facts
 from plugmem_core.recall.selection import Row, Selection, select
@@ -27,6 +27,7 @@ class Ranking:
     Attributes:
         selection: The facts to return.
         edges: Edge versions met, in the order met.
+        tokens: Of the question.
         anchors: Entities the walk started from.
         lists: The four rankings, in the order of `SOURCES`.
         fused: All candidates by score.
@@ -34,6 +35,7 @@ class Ranking:
 
     selection: Selection = NOTHING
     edges: list[int] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
     anchors: list[int] = field(default_factory=list)
     lists: list[Ranked] = field(default_factory=lambda: [EMPTY] * len(SOURCES))
     fused: Fused | None = None
@@ -68,16 +70,23 @@ def rank(
         return Ranking()
     scope = build_scope(index, query, now, passing)
     limit = max(CANDIDATES, query.k + 1)
+    weights = weigh(config, query)
     tokens = tokenize(query.text) if query.text else []
-    ranking = Ranking()
+    ranking = Ranking(tokens=tokens)
     lists = ranking.lists
-    ranking.anchors = find_anchors(index, query, tokens)
-    window = query.range is not None or _only_filters(query, tokens, vector)
-    asked = [bool(tokens), vector is not None, bool(ranking.anchors), window]
+    if "graph" in query.sources:
+        ranking.anchors = find_anchors(index, query, tokens)
+    asked = [
+        "bm25" in query.sources and bool(tokens),
+        "vector" in query.sources and vector is not None,
+        bool(ranking.anchors),
+        "time" in query.sources and _asks_time(query, tokens, vector),
+    ]
     if not query.explain:  # an explanation shows every candidate
-        limit = min(limit, _deepest(config, asked, query.k + 1, limit))
-    lists[0] = lexical(index, tokens, limit, scope)
-    if vector is not None:
+        limit = min(limit, _deepest(config, weights, asked, query.k + 1, limit))
+    if asked[0]:
+        lists[0] = lexical(index, tokens, limit, scope)
+    if asked[1] and vector is not None:
         ef = query.ef or config.hnsw_ef_search
         lists[1] = nearest(index, vector, limit, ef, config.min_similarity, scope, allowed)
     if ranking.anchors:
@@ -85,9 +94,9 @@ def rank(
         walked = walk(index, ranking.anchors, depth, config.graph_decay, scope, looks_back(query))
         ranking.edges = walked.edges
         lists[2] = around(index, walked, config, limit, scope)
-    if window:
+    if asked[3]:
         lists[3] = newest(index, query.range, limit, scope)
-    ranking.fused = fuse_ranks(index, lists, config, now)
+    ranking.fused = fuse_ranks(index, lists, config, weights, now)
     rows = ranking.fused.rows(query.k + 1)
     if query.min_score is not None:
         rows = [row for row in rows if row[1] >= query.min_score]
@@ -96,9 +105,11 @@ def rank(
 
 
 def explain_rows(
-    index: Index, ranking: Ranking, rows: list[Row], config: MemoryConfig, now: int
+    index: Index, query: Query, ranking: Ranking, rows: list[Row], config: MemoryConfig, now: int
 ) -> tuple[FactExplanation, ...]:
     """Return where the scores of some ranked facts come from."""
+    weights = weigh(config, query)
+    ceiling = index.lexical.ceiling(ranking.tokens)
     places = [
         {fact: (rank, raw) for rank, (fact, raw) in enumerate(ranked.items(), start=1)}
         for ranked in ranking.lists
@@ -107,22 +118,24 @@ def explain_rows(
     for fact, score, _, _ in rows:
         evidence = tuple(
             Evidence(source, *found[fact], weight / (config.rrf_k + found[fact][0]))
-            for source, found, weight in zip(SOURCES, places, weights(config), strict=True)
+            for source, found, weight in zip(SOURCES, places, weights.sources, strict=True)
             if fact in found
         )
         age = max(0, now - index.facts.recorded(fact))
-        boost = 1 + config.w_recency * 2 ** (-age / (config.half_life_days * DAY_MS))
-        explained.append(FactExplanation(fact, evidence, boost, score))
+        boost = 1 + weights.recency * 2 ** (-age / (config.half_life_days * DAY_MS))
+        relevance = relevance_of(evidence, ceiling)
+        explained.append(FactExplanation(fact, evidence, boost, score, relevance))
     return tuple(explained)
 
 
-def _deepest(config: MemoryConfig, asked: list[bool], k: int, limit: int) -> int:
+def _deepest(config: MemoryConfig, weights: Weights, asked: list[bool], k: int, limit: int) -> int:
     """Return how far down a ranking has to be known: less far when there is only the one."""
-    weighed = [weight for weight, one in zip(weights(config), asked, strict=True) if one]
+    weighed = [weight for weight, one in zip(weights.sources, asked, strict=True) if one]
     # Without weight every rank scores the same, and the smallest ids win.
-    return deepest_rank(config, k) if len(weighed) == 1 and weighed[0] > 0 else limit
+    return deepest_rank(config, weights, k) if len(weighed) == 1 and weighed[0] > 0 else limit
 
 
-def _only_filters(query: Query, tokens: list[str], vector: Vector | None) -> bool:
+def _asks_time(query: Query, tokens: list[str], vector: Vector | None) -> bool:
     # Tags or a filter alone are a question too: the newest facts that pass.
-    return query.filters and not tokens and vector is None and not query.entities
+    only_filters = query.filters and not tokens and vector is None and not query.entities
+    return query.range is not None or query.newest or only_filters

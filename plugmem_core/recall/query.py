@@ -1,6 +1,6 @@
 """`Query`: what a recall was asked, checked and in the form the stages work with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,12 +16,14 @@ from plugmem_core.inputs import (
     check_type,
     check_vector,
 )
-from plugmem_core.model import Namespace
+from plugmem_core.model import SOURCES, Namespace
 from plugmem_core.store import Vector
 from plugmem_core.text import check_text
 
 MAX_QUERY_BYTES = 1_048_576
 MAX_DEPTH = 1_000
+MAX_WEIGHT = 1_000
+WEIGHED = (*SOURCES, "recency")
 
 Anchors = Literal["auto", "given"]
 
@@ -37,6 +39,8 @@ class Query:
     not_tags: list[str]
     entities: list[tuple[str, str]]
     anchors: Anchors
+    sources: frozenset[str]
+    weights: dict[str, float]
     where: Filter | None
     vector: Vector | None
     as_of: int | None
@@ -63,8 +67,14 @@ class Query:
             self.text is not None
             or self.vector is not None
             or self.range is not None
+            or self.newest
             or bool(self.entities)
         )
+
+    @property
+    def newest(self) -> bool:
+        """Whether time is the one source asked for: the newest facts are wanted."""
+        return self.sources == {"time"}
 
 
 def make_query(
@@ -76,6 +86,8 @@ def make_query(
     not_tags: Iterable[str] = (),
     entities: Iterable[str] = (),
     anchors: Anchors = "auto",
+    sources: Collection[str] = SOURCES,
+    weights: Mapping[str, float] | None = None,
     where: Mapping[str, Any] | None = None,
     vector: VectorLike | None = None,
     as_of: Instant | None = None,
@@ -108,6 +120,8 @@ def make_query(
         not_tags=check_tags(not_tags, "not_tags"),
         entities=check_names(entities, "entities"),
         anchors=_check_anchors(anchors),
+        sources=_check_sources(sources),
+        weights={} if weights is None else _check_weights(weights),
         where=None if where is None else parse_filter(where),
         vector=None if vector is None else check_vector(vector, "vector", dim),
         as_of=None if as_of is None else to_ms(as_of, "as_of"),
@@ -152,6 +166,28 @@ def _check_anchors(value: object) -> Anchors:
     if value == "given":
         return "given"
     raise InvalidInputError(f'anchors is {shown(value)}; give "auto" or "given"')
+
+
+def _check_sources(value: Collection[str]) -> frozenset[str]:
+    names = None if isinstance(value, str) or not isinstance(value, Collection) else list(value)
+    if not names or any(name not in SOURCES for name in names):
+        raise InvalidInputError(
+            f"sources is {shown(value)}; give at least one of {', '.join(SOURCES)}, as a list"
+        )
+    return frozenset(names)
+
+
+def _check_weights(value: Mapping[str, float]) -> dict[str, float]:
+    check_type(value, Mapping, "weights", "a mapping from sources to numbers")
+    for name, weight in value.items():
+        if name not in WEIGHED:
+            raise InvalidInputError(f"weights has {shown(name)}; accepted are {', '.join(WEIGHED)}")
+        number = _check_number(weight, f"weights[{name!r}]")
+        if not 0 <= number <= MAX_WEIGHT:
+            raise InvalidInputError(
+                f"weights[{name!r}] is {shown(weight)}; give a number from 0 to {MAX_WEIGHT}"
+            )
+    return {name: float(weight) for name, weight in value.items()}
 
 
 def _check_flag(value: object, name: str) -> bool:

@@ -6,7 +6,7 @@ from uuid import uuid4
 from plugmem_core.errors import CorruptError, StorageError
 
 APPLICATION_ID = 0x504D454D  # "PMEM", in SQLite's header of the file
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 SCHEMA = """
 CREATE TABLE state (
@@ -73,8 +73,7 @@ CREATE INDEX facts_change ON facts (change);
 CREATE UNIQUE INDEX facts_key ON facts (namespace, key)
     WHERE key IS NOT NULL AND valid_to IS NULL AND forgotten_at IS NULL;
 CREATE INDEX facts_keyed ON facts (key) WHERE key IS NOT NULL;
-CREATE INDEX facts_digest ON facts (digest)
-    WHERE valid_to IS NULL AND forgotten_at IS NULL;
+CREATE INDEX facts_digest ON facts (digest);
 CREATE UNIQUE INDEX facts_revises ON facts (revises) WHERE revises IS NOT NULL;
 CREATE INDEX facts_pending ON facts (id) WHERE vector = 2;
 CREATE INDEX facts_expiring ON facts (expires_at) WHERE expires_at IS NOT NULL;
@@ -111,7 +110,12 @@ CREATE INDEX purges_change ON purges (change);
 INSERT INTO namespaces (id, path) VALUES (0, '[]');
 """
 
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS = {
+    1: """
+DROP INDEX facts_digest;
+CREATE INDEX facts_digest ON facts (digest);
+""",
+}
 """Statements that lead from a version to the next, by the version they start from."""
 
 

@@ -19,7 +19,7 @@ from plugmem_core.errors import (
     ReadOnlyError,
     StorageError,
 )
-from plugmem_core.store.encoding import decode_vector
+from plugmem_core.store.encoding import decode_vector, text_digest
 from plugmem_core.store.rows import (
     NO_VECTOR,
     PENDING,
@@ -273,11 +273,9 @@ class SqliteStore:
                 chain.append(row[0])
         return chain
 
-    def by_key(self, key: str) -> list[int]:
-        """Return the ids of all facts written under a key, in every namespace."""
-        with self.reading():
-            rows = self._reader.execute("SELECT id FROM facts WHERE key = ?", (key,)).fetchall()
-        return [fact for (fact,) in rows]
+    def by_keys(self, keys: Sequence[str]) -> list[int]:
+        """Return the ids of all facts written under some keys, in every namespace."""
+        return [fact for (fact,) in self._by_ids("SELECT id FROM facts WHERE key IN", keys)]
 
     def edges_of(self, entities: Sequence[int] | None) -> list[tuple[Any, ...]]:
         """Return every version of the edges that touch some entities, or of all, by id."""
@@ -317,6 +315,15 @@ class SqliteStore:
         """Return the vectors of facts, by id."""
         rows = self._by_ids("SELECT fact, data FROM vectors WHERE fact IN", facts)
         return dict(_decoded(*row) for row in rows)
+
+    def vectors_of_texts(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors that facts with these texts have, by text."""
+        rows = self._by_ids(
+            "SELECT f.text, v.data FROM facts f JOIN vectors v ON v.fact = f.id WHERE f.digest IN",
+            [text_digest(text) for text in texts],
+        )
+        wanted = set(texts)
+        return {text: decode_vector(data) for text, data in rows if text in wanted}
 
     def entity_names(self, entities: Sequence[int]) -> list[str]:
         """Return the display names of entities, in the order given."""
@@ -359,7 +366,7 @@ class SqliteStore:
 
     # -- shared by the reads
 
-    def _by_ids(self, query: str, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    def _by_ids(self, query: str, ids: Sequence[int | str]) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []
         with self.reading():
             for start in range(0, len(ids), _BATCH):

@@ -36,6 +36,7 @@ class FactWrite:
     expires_at: int | None
     links: Sequence[tuple[str, Name]]
     vector: Vector | None
+    embed: bool = True
     pending: bool = False
     keep_vector: bool = False  # of the fact it supersedes, when it brings none
 
@@ -80,7 +81,7 @@ class Transaction(EdgeWrites):
             if fact.key is None:
                 fact.tags = fact.tags or found.tags
                 fact.metadata = fact.metadata or found.metadata
-            fact.keep_vector = fact.text == found.text
+            fact.keep_vector = fact.embed and fact.text == found.text
             written = Written(self._supersede(found, fact, namespace, entity), "revised")
         self._open_links(written.row, fact.links, entity, namespace)
         return written
@@ -100,6 +101,39 @@ class Transaction(EdgeWrites):
             return False
         self._update_fact(target._replace(forgotten_at=self._now))
         return True
+
+    def forget_key(self, key: str, namespace: int) -> None:
+        """Hide every version of what was written under a key."""
+        for row in self._select_facts(
+            "key = ? AND namespace = ? AND forgotten_at IS NULL", (key, namespace)
+        ):
+            self.forget(row)
+
+    def end(self, target: FactRow, valid_to: int | None) -> FactRow:
+        """Close a current fact without a successor; now by default."""
+        if target.valid_to is not None:
+            raise self._closed(target)
+        at = self._now if valid_to is None else valid_to
+        if at > self._now or at < target.valid_from:
+            raise InvalidInputError(
+                f"valid_to is {to_datetime(at).isoformat()}; give an instant from "
+                f"{to_datetime(target.valid_from).isoformat()}, when fact {target.id} became "
+                f"true, to now, {to_datetime(self._now).isoformat()}"
+            )
+        return self._close(target, at)
+
+    def end_key(self, key: str, namespace: int) -> None:
+        """Close the current fact under a key, if there is one."""
+        for row in self._select_facts(
+            "key = ? AND namespace = ? AND valid_to IS NULL AND forgotten_at IS NULL",
+            (key, namespace),
+        ):
+            self._close(row, self._now)
+
+    def expire(self, row: FactRow, expires_at: int | None) -> None:
+        """Let a fact disappear at another instant, or never."""
+        if row.expires_at != expires_at:
+            self._update_fact(row._replace(expires_at=expires_at))
 
     def retag(
         self, targets: Iterable[FactRow], change_tags: Callable[[list[str]], list[str]]
@@ -216,6 +250,8 @@ class Transaction(EdgeWrites):
         while rows := self._select_facts("revises = ?", (newest.id,)):
             (newest,) = rows
         closed = f"fact {target.id} has been revised already"
+        if newest is target:
+            return ClosedFactError(f"fact {target.id} has ended; remember it as a new fact")
         if newest.is_current:
             return ClosedFactError(f"{closed}; revise its successor {newest.id} instead")
         return ClosedFactError(f"{closed}, and its successor is gone; remember it as a new fact")
@@ -287,10 +323,10 @@ class Transaction(EdgeWrites):
         self._sql.execute(_INSERT_FACT, row)
         self._touched_facts.append(row)
 
-    def _close(self, row: FactRow, valid_to: int) -> None:
+    def _close(self, row: FactRow, valid_to: int) -> FactRow:
         # A fact that was still to become true never did.
         valid_to = max(valid_to, row.valid_from)
-        self._update_fact(row._replace(valid_to=valid_to, closed_at=self._now))
+        return self._update_fact(row._replace(valid_to=valid_to, closed_at=self._now))
 
     def _update_fact(self, row: FactRow) -> FactRow:
         row = row._replace(change=self.state.change)

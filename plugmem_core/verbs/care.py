@@ -3,13 +3,14 @@
 import numpy as np
 
 from plugmem_core.model import MaintainReport, Namespace, Stats, VerifyReport
-from plugmem_core.verbs.base import Verbs, twin
+from plugmem_core.verbs.base import twin
+from plugmem_core.verbs.drafting import Drafting
 from plugmem_core.verify import differences
 
 EMBED_BATCH = 128
 
 
-class CareVerbs(Verbs):
+class CareVerbs(Drafting):
     """Verbs that count, check, rebuild and tidy."""
 
     def stats(self) -> Stats:
@@ -119,15 +120,14 @@ class CareVerbs(Verbs):
         pending = engine.store.pending()
         for start in range(0, len(pending), EMBED_BATCH):
             batch = pending[start : start + EMBED_BATCH]
-            vectors = engine.vectorizer.documents([row.text for row in batch], engine.state)
-            if vectors is None:
-                break
+            vectors = engine.embed([row.text for row in batch])
+            made = [(row.id, vectors[row.text]) for row in batch if row.text in vectors]
             with engine.writing() as transaction:
-                if not transaction.state.dim:
-                    transaction.claim_space(engine.vectorizer.dim, engine.vectorizer.space)
-                engine.vectorizer.check_space(transaction.state)
-                for row, vector in zip(batch, vectors, strict=True):
-                    embedded += transaction.complete_vector(row.id, vector)
+                self._claim_space(transaction, [vector for _, vector in made])
+                for fact, vector in made:
+                    embedded += transaction.complete_vector(fact, vector)
+            if len(made) < len(batch):  # the embedder is down
+                break
         return embedded
 
     def _build_vector_graph(self) -> int:

@@ -20,6 +20,7 @@ from plugmem_core.inputs import (
     check_namespace,
     check_tags,
     check_ttl,
+    check_type,
     check_vector,
 )
 from plugmem_core.model import Namespace
@@ -38,6 +39,7 @@ _ARGUMENTS: dict[str, Any] = {
     "key": None,
     "namespace": (),
     "ttl": None,
+    "embed": True,
 }
 """The arguments of `remember` and their defaults, in the order `_draft` takes them."""
 
@@ -57,6 +59,7 @@ class Drafting(Verbs):
         key: str | None,
         namespace: Namespace,
         ttl: float | None,
+        embed: bool,  # noqa: FBT001 - private, and the order is that of `_ARGUMENTS`
     ) -> FactWrite:
         engine = self._engine
         config = engine.config
@@ -68,6 +71,7 @@ class Drafting(Verbs):
                 "name the entity they start from"
             )
         names = check_tags(tags, most=config.max_tags)
+        check_type(embed, bool, "embed", "True or False")
         return FactWrite(
             text=check_fact_text(text, max_bytes=config.max_text),
             entity=named,
@@ -79,23 +83,31 @@ class Drafting(Verbs):
             expires_at=None if ttl is None else check_ttl(ttl, engine.clock()),
             links=checked_links,
             vector=None if vector is None else self._check_vector(vector),
+            embed=embed,
         )
 
-    def _draft_item(self, item: Mapping[str, Any], place: int) -> FactWrite:
+    def _draft_many(self, items: Iterable[Mapping[str, Any]], name: str) -> list[FactWrite]:
+        if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+            raise WrongTypeError(
+                f"{name} is {shown(items)} ({type(items).__name__}); give a list of mappings"
+            )
+        return [self._draft_item(item, f"{name}[{at}]") for at, item in enumerate(items)]
+
+    def _draft_item(self, item: Mapping[str, Any], place: str) -> FactWrite:
         if not isinstance(item, Mapping):
             raise WrongTypeError(
-                f"facts[{place}] is {shown(item)} ({type(item).__name__}); give a mapping"
+                f"{place} is {shown(item)} ({type(item).__name__}); give a mapping"
             )
         unknown = set(item) - _ARGUMENTS.keys()
         if unknown or "text" not in item:
             problem = f"has unknown {sorted(map(str, unknown))}" if unknown else "has no text"
             raise InvalidInputError(
-                f"facts[{place}] {problem}; accepted are text and {', '.join(list(_ARGUMENTS)[1:])}"
+                f"{place} {problem}; accepted are text and {', '.join(list(_ARGUMENTS)[1:])}"
             )
         try:
             return self._draft(*(item.get(name, default) for name, default in _ARGUMENTS.items()))
         except (InvalidInputError, VectorSpaceError) as error:
-            raise type(error)(f"facts[{place}]: {error}") from error
+            raise type(error)(f"{place}: {error}") from error
 
     def _check_vector(self, vector: VectorLike) -> Vector:
         engine = self._engine
@@ -106,25 +118,25 @@ class Drafting(Verbs):
         """Give vectors to the facts that have none, outside every lock."""
         engine = self._engine
         engine.check_open()
-        bare = [fact for fact in facts if fact.vector is None]
+        bare = [fact for fact in facts if fact.vector is None and fact.embed]
         if not bare or engine.vectorizer.embedder is None:
             return
-        vectors = engine.vectorizer.documents([fact.text for fact in bare], engine.state)
-        for place, fact in enumerate(bare):
-            fact.pending = vectors is None
-            fact.vector = vectors[place] if vectors else None
+        vectors = engine.embed([fact.text for fact in bare])
+        for fact in bare:
+            fact.pending = fact.text not in vectors
+            fact.vector = vectors.get(fact.text)
 
-    def _claim_space(self, transaction: Transaction, facts: Sequence[FactWrite]) -> None:
+    def _claim_space(self, transaction: Transaction, vectors: Iterable[Vector | None]) -> None:
         """Let the first vector decide the file's dimension and model."""
         vectorizer = self._engine.vectorizer
-        for fact in facts:
-            if fact.vector is None:
+        for vector in vectors:
+            if vector is None:
                 continue
             if not transaction.state.dim:
-                transaction.claim_space(len(fact.vector), vectorizer.space)
+                transaction.claim_space(len(vector), vectorizer.space)
             # Once more under the lock: another process may have decided meanwhile.
             vectorizer.check_space(transaction.state)
-            check_vector(fact.vector, "vector", transaction.state.dim)
+            check_vector(vector, "vector", transaction.state.dim)
 
     def _complete(
         self,

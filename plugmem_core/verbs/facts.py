@@ -3,24 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from plugmem_core.clock import Instant
-from plugmem_core.errors import (
-    InvalidInputError,
-    NotFoundError,
-    WrongTypeError,
-    shown,
-)
+from plugmem_core.clock import Instant, to_ms
+from plugmem_core.errors import InvalidInputError, NotFoundError
 from plugmem_core.inputs import (
+    Keyed,
     Link,
     VectorLike,
     check_id,
     check_ids,
+    check_keyed,
     check_links,
     check_namespace,
+    check_ttl,
 )
-from plugmem_core.model import GuardedReceipt, Namespace, Receipt, Similar
+from plugmem_core.model import Fact, GuardedReceipt, Namespace, Receipt, Similar
 from plugmem_core.similar import find_similar
-from plugmem_core.store import PENDING, STORED, FactRow, FactWrite, Transaction
+from plugmem_core.store import PENDING, STORED, FactRow, FactWrite, Transaction, dump_json
 from plugmem_core.verbs.base import twin
 from plugmem_core.verbs.drafting import Drafting
 
@@ -44,6 +42,7 @@ class FactVerbs(Drafting):
         key: str | None = None,
         namespace: Namespace = (),
         ttl: float | None = None,
+        embed: bool = True,
     ) -> Receipt:
         """Store one fact.
 
@@ -60,10 +59,12 @@ class FactVerbs(Drafting):
             links: `(relation, target)` pairs, edges from the entity to others.
             metadata: A JSON object, at most `max_metadata` bytes; recall can filter by it.
             valid_from: When it became true; now by default.
-            vector: Its embedding; by default the embedder makes it, if there is one.
+            vector: Its embedding; by default the embedder makes it, if there is one, or
+                a fact with the same text has it already.
             key: Your own id for the fact.
             namespace: The scope it lives in.
             ttl: Seconds after which it disappears.
+            embed: Whether the embedder may make a vector.
 
         Returns:
             The id, what happened, similar facts of the same entity, and how the vector is.
@@ -83,9 +84,9 @@ class FactVerbs(Drafting):
         'unchanged'
         """
         fact = self._draft(
-            text, entity, tags, links, metadata, valid_from, vector, key, namespace, ttl
+            text, entity, tags, links, metadata, valid_from, vector, key, namespace, ttl, embed
         )
-        return self._remember([fact])[0]
+        return self._write([fact])[0]
 
     def remember_many(self, facts: Iterable[Mapping[str, Any]]) -> list[Receipt]:
         """Store many facts in one transaction: all of them or none.
@@ -108,11 +109,7 @@ class FactVerbs(Drafting):
         >>> [receipt.id for receipt in receipts]
         [0, 1]
         """
-        if isinstance(facts, str | bytes | Mapping) or not isinstance(facts, Iterable):
-            raise WrongTypeError(
-                f"facts is {shown(facts)} ({type(facts).__name__}); give a list of mappings"
-            )
-        return self._remember([self._draft_item(item, at) for at, item in enumerate(facts)])
+        return self._write(self._draft_many(facts, "facts"))
 
     def remember_guarded(
         self,
@@ -127,6 +124,7 @@ class FactVerbs(Drafting):
         key: str | None = None,
         namespace: Namespace = (),
         ttl: float | None = None,
+        embed: bool = True,
     ) -> GuardedReceipt:
         """Store one fact unless the entity has a similar one already.
 
@@ -144,6 +142,7 @@ class FactVerbs(Drafting):
             key: Your own id for the fact.
             namespace: The scope it lives in.
             ttl: Seconds after which it disappears.
+            embed: Whether the embedder may make a vector.
 
         Raises:
             InvalidInputError: As `remember`.
@@ -156,14 +155,14 @@ class FactVerbs(Drafting):
         (True, 'lexical')
         """
         fact = self._draft(
-            text, entity, tags, links, metadata, valid_from, vector, key, namespace, ttl
+            text, entity, tags, links, metadata, valid_from, vector, key, namespace, ttl, embed
         )
         self._embed([fact])
         engine = self._engine
         with engine.writing() as transaction:
             similar = self._similar_before(fact)
             if not similar:
-                self._claim_space(transaction, [fact])
+                self._claim_space(transaction, [fact.vector])
                 written = transaction.remember(fact)
         if similar:
             return GuardedReceipt(None, similar, checked=True)
@@ -244,6 +243,7 @@ class FactVerbs(Drafting):
             None,
             (),
             given.get("ttl"),
+            embed=True,
         )
         draft.links = check_links(links, most=self._engine.config.max_links)
         if "text" in given:
@@ -251,7 +251,7 @@ class FactVerbs(Drafting):
         with self._engine.writing() as transaction:
             target = self._visible_row(transaction, fact_id, scope)
             self._complete(draft, target, given, transaction)
-            self._claim_space(transaction, [draft])
+            self._claim_space(transaction, [draft.vector])
             written = transaction.revise(target, draft)
         return Receipt(written.row.id, written.outcome, (), _vector_state(written.row))
 
@@ -302,17 +302,135 @@ class FactVerbs(Drafting):
                 transaction.forget(self._row_to_forget(transaction, fact, scope)) for fact in facts
             ]
 
+    def end(
+        self,
+        id: int,
+        valid_to: Instant | None = None,
+        *,
+        namespace: Namespace = (),  # noqa: A002
+    ) -> Fact:
+        """Say that a fact has stopped being true, when nothing takes its place.
+
+        It stays readable as of earlier instants and in `history`, unlike a forgotten one.
+
+        Args:
+            id: The current version.
+            valid_to: When it stopped; now by default, not before it began, not after now.
+            namespace: The scope in which to look for the fact.
+
+        Returns:
+            The fact, with its end.
+
+        Raises:
+            NotFoundError: No such fact here.
+            ClosedFactError: It was revised or has ended already.
+            InvalidInputError: An instant outside these bounds.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> receipt = memory.remember("Ivo works here", valid_from="2024-01-15")
+        >>> memory.end(receipt.id, "2024-06-30").valid_to_time.date().isoformat()
+        '2024-06-30'
+        >>> memory.recall("Ivo").facts, len(memory.recall("Ivo", valid_at="2024-03-01").facts)
+        ((), 1)
+        """
+        fact_id = check_id(id)
+        scope = check_namespace(namespace)
+        at = None if valid_to is None else to_ms(valid_to, "valid_to")
+        with self._engine.writing() as transaction:
+            transaction.end(self._visible_row(transaction, fact_id, scope), at)
+        return self._engine.facts([fact_id])[0]
+
+    def set_ttl(self, ids: Iterable[int], ttl: float | None, *, namespace: Namespace = ()) -> int:
+        """Let facts disappear some time from now, or never.
+
+        Args:
+            ids: Facts; those that are not here any more are passed over.
+            ttl: Seconds from now; `None` for never.
+            namespace: The scope in which to look for them.
+
+        Returns:
+            How many facts it found.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> receipt = memory.remember("the guest password is plum", ttl=3600)
+        >>> memory.set_ttl([receipt.id], None), memory.get(receipt.id).expires_at
+        (1, None)
+        """
+        facts = check_ids(ids)
+        scope = check_namespace(namespace)
+        expires_at = check_ttl(ttl, self._engine.clock())
+        with self._engine.writing() as transaction:
+            visible = self._engine.index.facts.admitted(self._visible(scope), facts)
+            for fact in visible:
+                transaction.expire(transaction.fact(fact), expires_at)
+        return len(visible)
+
+    def write(
+        self,
+        *,
+        remember: Iterable[Mapping[str, Any]] = (),
+        forget: Iterable[Keyed] = (),
+        end: Iterable[Keyed] = (),
+    ) -> list[Receipt]:
+        """Write different things in one transaction: all of them or none.
+
+        What is under a key is forgotten first, then ended, then the facts are stored. A
+        key under which there is nothing is passed over.
+
+        Args:
+            remember: Facts, as for `remember_many`.
+            forget: `(namespace, key)` pairs: every version under the key is forgotten.
+            end: `(namespace, key)` pairs: the current fact under the key stops being true.
+
+        Returns:
+            One receipt a fact remembered, in order.
+
+        Raises:
+            InvalidInputError: An argument breaks its rule; nothing was written.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember("drinks green tea", key="drink", namespace=("users", "ann"))
+        >>> _ = memory.write(
+        ...     remember=[{"text": "likes jazz", "namespace": ("users", "ann")}],
+        ...     forget=[(("users", "ann"), "drink")],
+        ... )
+        >>> [fact.text for fact in memory.list_facts(namespace=("users", "ann"))]
+        ['likes jazz']
+        """
+        facts = self._draft_many(remember, "remember")
+        return self._write(facts, check_keyed(forget, "forget"), check_keyed(end, "end"))
+
     aremember = twin(remember)
     aremember_many = twin(remember_many)
     aremember_guarded = twin(remember_guarded)
     arevise = twin(revise)
     aforget = twin(forget)
     aforget_many = twin(forget_many)
+    aend = twin(end)
+    aset_ttl = twin(set_ttl)
+    awrite = twin(write)
 
-    def _remember(self, facts: list[FactWrite]) -> list[Receipt]:
+    def _write(
+        self,
+        facts: list[FactWrite],
+        forgotten: Sequence[Keyed] = (),
+        ended: Sequence[Keyed] = (),
+    ) -> list[Receipt]:
         self._embed(facts)
         with self._engine.writing() as transaction:
-            self._claim_space(transaction, facts)
+            spaces = self._engine.index.spaces
+            for keyed, close in (
+                (forgotten, transaction.forget_key),
+                (ended, transaction.end_key),
+            ):
+                for namespace, key in keyed:
+                    space = spaces.find(dump_json(namespace))
+                    if space is not None:
+                        close(key, space)
+            self._claim_space(transaction, [fact.vector for fact in facts])
             written = [transaction.remember(fact) for fact in facts]
         return [
             Receipt(

@@ -1,18 +1,25 @@
-"""Listing facts without a question."""
+"""Listing without a question."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from plugmem_core.clock import Instant
-from plugmem_core.inputs import check_count, check_key
+from plugmem_core.inputs import check_count, check_key, check_namespace
 from plugmem_core.kernels import NO_ID, IdSet
-from plugmem_core.model import FactPage, Namespace
+from plugmem_core.model import FactPage, Namespace, NamespaceCount, NamespacePage
 from plugmem_core.recall import Query, build_scope, make_query, passing_facts
-from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, twin
+from plugmem_core.verbs.base import (
+    MAX_PAGE,
+    Verbs,
+    decode_cursor,
+    encode_cursor,
+    first_page,
+    twin,
+)
 
 
 class ListingVerbs(Verbs):
-    """The verb that lists facts."""
+    """Verbs that list facts and where they live."""
 
     def list_facts(
         self,
@@ -89,7 +96,7 @@ class ListingVerbs(Verbs):
         ids = None
         while ids is None:
             passing, change = engine.passing(query.where)
-            keyed = None if wanted_key is None else engine.store.by_key(wanted_key)
+            keyed = None if wanted_key is None else engine.store.by_keys([wanted_key])
             with engine.gate:
                 if engine.index.change == change:
                     ids = self._page(query, passing, keyed, after, size + 1)
@@ -97,7 +104,42 @@ class ListingVerbs(Verbs):
         more = len(ids) > size
         return FactPage(tuple(facts), encode_cursor(listing, ids[size - 1]) if more else None)
 
+    def namespaces(
+        self, *, namespace: Namespace = (), limit: int = 64, cursor: str | None = None
+    ) -> NamespacePage:
+        """Return the namespaces that hold current facts, by label, and how many each holds.
+
+        Args:
+            namespace: The scope: itself and what lies below it.
+            limit: Most namespaces of the page, 1,000 at most.
+            cursor: `next_cursor` of the page before.
+
+        Raises:
+            StaleCursorError: The cursor belongs to other arguments.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember("drinks green tea", namespace=("users", "ann"))
+        >>> [(one.namespace, one.facts) for one in memory.namespaces()]
+        [(('users', 'ann'), 1)]
+        """
+        scope = check_namespace(namespace)
+        size = check_count(limit, "limit", most=MAX_PAGE)
+        listing = ("namespaces", scope)
+        after = None if cursor is None else tuple(decode_cursor(listing, cursor))
+        engine = self._ready()
+        with engine.gate:
+            counts = engine.index.facts.by_namespace(self._visible(scope, current=True))
+            paths = engine.index.spaces.paths
+            found = sorted((paths[space], count) for space, count in enumerate(counts) if count)
+        rest = (NamespaceCount(*one) for one in found if after is None or one[0] > after)
+        page, more = first_page(rest, size)
+        return NamespacePage(
+            tuple(page), encode_cursor(listing, page[-1].namespace) if more else None
+        )
+
     alist_facts = twin(list_facts)
+    anamespaces = twin(namespaces)
 
     def _page(
         self, query: Query, passing: IdSet | None, keyed: list[int] | None, after: int, size: int

@@ -1,21 +1,20 @@
-"""Reading facts by id."""
+"""Reading facts by id or key."""
 
 from collections.abc import Iterable
 
-from plugmem_core.errors import (
-    NotFoundError,
-)
-from plugmem_core.inputs import (
-    check_id,
-    check_ids,
-    check_namespace,
-)
+import numpy as np
+import numpy.typing as npt
+
+from plugmem_core.clock import Instant
+from plugmem_core.errors import NotFoundError
+from plugmem_core.inputs import check_id, check_ids, check_keys, check_namespace
 from plugmem_core.model import Fact, History, Namespace
+from plugmem_core.recall import build_scope, make_query
 from plugmem_core.verbs.base import Verbs, twin
 
 
 class ReadingVerbs(Verbs):
-    """Verbs that read facts by id."""
+    """Verbs that read facts by id or key."""
 
     def get(self, id: int, *, namespace: Namespace = ()) -> Fact | None:  # noqa: A002
         """Return one fact, superseded ones included.
@@ -84,6 +83,66 @@ class ReadingVerbs(Verbs):
         chain = self.get_many(self._engine.store.chain(id), namespace=namespace)
         return History(tuple(fact for fact in chain if fact is not None))
 
+    def get_by_keys(
+        self,
+        keys: Iterable[str],
+        *,
+        as_of: Instant | None = None,
+        closed: bool = False,
+        namespace: Namespace = (),
+    ) -> list[Fact]:
+        """Return the facts written under some keys, by ascending id.
+
+        Args:
+            keys: Callers' own ids of facts; unknown ones are left out.
+            as_of: The instant to look from, moving both clocks; now by default.
+            closed: Whether superseded facts are returned too.
+            namespace: The scope: itself and what lies below it. A key leads to one
+                current fact in each namespace.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember("drinks green tea", key="drink", namespace=("users", "ann"))
+        >>> [fact.text for fact in memory.get_by_keys(["drink", "food"])]
+        ['drinks green tea']
+        """
+        wanted = check_keys(keys)
+        query = make_query(as_of=as_of, closed=closed, namespace=namespace)
+        engine = self._ready()
+        found = sorted(engine.store.by_keys(wanted))
+        with engine.gate:
+            scope = build_scope(engine.index, query, engine.clock(), None)
+            seen = engine.index.facts.admitted(scope, found)
+        return engine.facts(seen)
+
+    def vectors(
+        self, ids: Iterable[int], *, namespace: Namespace = ()
+    ) -> list[npt.NDArray[np.float32] | None]:
+        """Return the vectors of facts as they were stored.
+
+        Args:
+            ids: Facts, superseded ones included.
+            namespace: The scope in which to look for them.
+
+        Returns:
+            One array of float32 an id; `None` for a fact that is not here or has none.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:", dim=2)
+        >>> receipt = memory.remember("the pole", vector=[0.0, 1.0])
+        >>> memory.vectors([receipt.id])
+        [array([0., 1.], dtype=float32)]
+        """
+        wanted = check_ids(ids)
+        scope = check_namespace(namespace)
+        engine = self._ready()
+        with engine.gate:
+            seen = engine.index.facts.admitted(self._visible(scope), wanted)
+        stored = engine.store.vectors(seen)
+        return [stored.get(fact) for fact in wanted]
+
     aget = twin(get)
     aget_many = twin(get_many)
     ahistory = twin(history)
+    aget_by_keys = twin(get_by_keys)
+    avectors = twin(vectors)

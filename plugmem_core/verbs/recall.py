@@ -1,6 +1,6 @@
 """Recall, and the explanation of what is missing from it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from plugmem_core.clock import Instant
@@ -8,7 +8,7 @@ from plugmem_core.engine import Engine, with_metadata
 from plugmem_core.errors import NotFoundError
 from plugmem_core.inputs import VectorLike, check_id
 from plugmem_core.kernels import OPEN, IdSet
-from plugmem_core.model import Edge, Namespace, RecalledFact
+from plugmem_core.model import SOURCES, Edge, Namespace, RecalledFact
 from plugmem_core.recall import (
     SOURCE_NAMES,
     Absence,
@@ -56,6 +56,8 @@ class RecallVerbs(Verbs):
         not_tags: Iterable[str] = (),
         entities: Iterable[str] = (),
         anchors: Anchors = "auto",
+        sources: Collection[str] = SOURCES,
+        weights: Mapping[str, float] | None = None,
         where: Mapping[str, Any] | None = None,
         vector: VectorLike | None = None,
         as_of: Instant | None = None,
@@ -86,6 +88,10 @@ class RecallVerbs(Verbs):
             entities: Names to start the graph walk from; unknown ones are skipped.
             anchors: `"auto"` adds the entities whose names the text mentions,
                 `"given"` keeps to those named.
+            sources: Which of `"bm25"`, `"vector"`, `"graph"` and `"time"` may find facts.
+                `("time",)` alone is a question, too: the newest facts.
+            weights: What each source counts in this recall, and `"recency"`, from 0 to
+                1,000; what is left out counts as the configuration says.
             where: A filter over metadata; see `plugmem_core.filters`.
             vector: The question's embedding; by default the embedder makes it.
             as_of: The instant to look from, moving both clocks: only what was
@@ -128,6 +134,8 @@ class RecallVerbs(Verbs):
             not_tags=not_tags,
             entities=entities,
             anchors=anchors,
+            sources=sources,
+            weights=weights,
             where=where,
             vector=vector,
             as_of=as_of,
@@ -193,7 +201,8 @@ class RecallVerbs(Verbs):
     def _rank(self, engine: Engine, query: Query) -> _Found:
         note = None
         vector = query.vector
-        if vector is None and query.text and engine.vectorizer.embedder is not None:
+        wanted = "vector" in query.sources and engine.vectorizer.embedder is not None
+        if vector is None and query.text and wanted:
             vector, note = engine.vectorizer.query(query.text, engine.state)
         while True:
             passing, change = engine.passing(query.where)
@@ -220,7 +229,9 @@ class RecallVerbs(Verbs):
         if known_at < OPEN:
             closed_at = index.facts.closed_at
             unlearned = {fact for fact, *_ in rows if known_at < closed_at(fact) < OPEN}
-        explained = explain_rows(index, ranking, rows, engine.config, now) if query.explain else ()
+        explained: tuple[FactExplanation, ...] = ()
+        if query.explain:
+            explained = explain_rows(index, query, ranking, rows, engine.config, now)
         return _Found(ranking, edges, unlearned, explained, passing, now, note)
 
     def _answer(self, query: Query) -> RecallResult:

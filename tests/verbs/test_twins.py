@@ -17,6 +17,7 @@ VERBS = [
     "unlink", "get", "get_many", "history", "list_facts", "tags", "rename_tag", "remove_tag",
     "entities", "rename_entity", "merge_entities", "alias_entity", "edges", "recall",
     "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
+    "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces",
 ]  # fmt: skip
 
 
@@ -53,6 +54,12 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("alias_entity", ("Mara", "M."), {}),
     ("rename_entity", ("Tomas", "Thomas"), {}),
     ("merge_entities", ("Ivo", "Thomas"), {}),
+    ("write", (), {"remember": [{"text": "new news"}], "forget": [((), "none")]}),
+    ("end", (2,), {}),
+    ("set_ttl", ([0], 60), {}),
+    ("get_by_keys", (["k"],), {"closed": True}),
+    ("vectors", ([0],), {}),
+    ("namespaces", (), {}),
     ("forget", (2,), {}),
     ("forget_many", ([2],), {}),
     ("get", (0,), {}),
