@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, NoReturn, Self
 
 from plugmem_core.clock import Clock, system_clock
 from plugmem_core.config import MemoryConfig
@@ -151,6 +151,15 @@ class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, Tag
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # An open file has no second self: copies of what holds it ask the same memory.
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise WrongTypeError(
+            f"{self!r} is open, so it cannot be pickled; open the memory in the other process"
+        )
 
     def __repr__(self) -> str:
         return f"Memory({str(self.path or ':memory:')!r})"

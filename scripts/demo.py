@@ -116,7 +116,7 @@ def remember(memory: Memory, clock: MovedClock, pieces: list[Piece]) -> list[str
 
 def make_chain(memory: Memory) -> Chain:
     """Return question → retriever → prompt → model → answer; clocks and tags are configurable."""
-    settings = ("as_of", "valid_at", "known_at", "fact_tags")
+    settings = ("as_of", "valid_at", "known_at", "tags")
     retriever = PlugmemRetriever(memory=memory, k=1).configurable_fields(
         **{name: ConfigurableField(id=name) for name in settings}
     )
@@ -155,7 +155,7 @@ def show_tour(memory: Memory, chain: Chain) -> None:
     show_explanation(memory, HOME)
     show_block(memory, "When is the house meeting?")
     title("And from the documents")
-    print(f"  {ABOUT_DOCS}\n    {ask(chain, ABOUT_DOCS, fact_tags=['docs'])}")
+    print(f"  {ABOUT_DOCS}\n    {ask(chain, ABOUT_DOCS, tags=['docs'])}")
 
 
 def show_own(memory: Memory, chain: Chain, questions: list[str]) -> None:

@@ -1,14 +1,14 @@
 """`PlugmemMemory`: a classic memory of LangChain's that lasts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from langchain_plugmem._messages import MessageLog, to_message
-from plugmem_core import InvalidInputError, Memory, RecalledFact, WrongTypeError
+from plugmem_core import InvalidInputError, Memory, RecalledFact
 from plugmem_core.inputs import check_namespace, check_type
 from plugmem_core.recall import make_query
 from plugmem_core.recall.selection import select
@@ -157,18 +157,6 @@ class PlugmemMemory(BaseMemory):
         return "\n".join(
             "\n  ".join(get_buffer_string([one], self.human_prefix, self.ai_prefix).splitlines())
             for one in messages
-        )
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        # An open file has no second self: copies of a chain talk to the same memory.
-        memo = {} if memo is None else memo
-        memo[id(self.memory)] = self.memory
-        return super().__deepcopy__(memo)
-
-    def __getstate__(self) -> NoReturn:
-        raise WrongTypeError(
-            f"a PlugmemMemory over {self.memory!r} cannot be pickled, since it holds an open "
-            "memory; open the memory in the other process and make this there"
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, NoReturn, Self
+from typing import Annotated, Any, Literal, Self
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -13,8 +13,9 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, model_validator
 
 from langchain_plugmem._mapping import FactField, check_include, to_documents
-from plugmem_core import InvalidInputError, Memory, WrongTypeError
+from plugmem_core import InvalidInputError, Memory
 from plugmem_core.inputs import check_type
+from plugmem_core.model import SOURCES
 from plugmem_core.recall import make_query
 
 StrictInstant = StrictInt | StrictStr | Annotated[datetime, Strict()]
@@ -32,8 +33,8 @@ class PlugmemRetriever(BaseRetriever):
     Every setting below may be given to the constructor, to one call (`invoke`, `ainvoke`,
     `batch`, `bind`), or through `configurable_fields`; sync and async agree. A setting
     that does not exist is an error everywhere. The settings mean what the arguments of
-    `Memory.recall` mean, under the same names, but for `fact_tags`: a retriever's own
-    `tags` and `metadata` are LangChain's and go to its callbacks.
+    `Memory.recall` mean, under the same names. That holds for `tags`, too: it chooses
+    facts, and tags of a run are given with `with_config(tags=...)`.
 
     A document's `page_content` is the fact's text, its `id` the fact's key or else its
     id as text, its `metadata` the fact's metadata as stored. The versions of a fact that
@@ -43,7 +44,7 @@ class PlugmemRetriever(BaseRetriever):
         memory: The open memory. Copies of the retriever, deep ones too, share it; closing
             it remains the caller's task.
         k: Most documents to return.
-        fact_tags: Only facts with all of these tags.
+        tags: Only facts with all of these tags.
         any_tags: Only facts with one of these at least.
         not_tags: Only facts with none of these.
         where: A filter over metadata; see `plugmem_core.filters`.
@@ -55,6 +56,9 @@ class PlugmemRetriever(BaseRetriever):
         closed: Whether superseded facts are returned too.
         entities: Names to start the graph walk from.
         anchors: `"auto"` adds the entities whose names the question mentions.
+        sources: Which of `bm25`, `vector`, `graph` and `time` may find facts.
+        weights: What each source counts, and `recency`; by default as the memory's
+            configuration says.
         graph_depth: Hops from the anchors; by default the memory's `graph_depth`.
         min_score: Leave out facts whose final score is lower.
         token_budget: Most tokens of all texts together. Unlike `Memory.recall`, no limit
@@ -81,7 +85,7 @@ class PlugmemRetriever(BaseRetriever):
         [Document(id='mara-drink', metadata={}, page_content='Mara prefers green tea')]
 
     One call with other settings:
-        >>> retriever.invoke("what tea?", fact_tags=["travel"])
+        >>> retriever.invoke("what tea?", tags=["travel"])
         []
         >>> retriever.bind(include=["sources"]).invoke("what tea?")[0].metadata
         {'fact_sources': ['bm25']}
@@ -91,7 +95,7 @@ class PlugmemRetriever(BaseRetriever):
 
     memory: Memory = Field(exclude=True, repr=False)
     k: StrictInt = 8
-    fact_tags: Sequence[str] = ()
+    tags: list[str] | None = None
     any_tags: Sequence[str] = ()
     not_tags: Sequence[str] = ()
     where: dict[str, Any] | None = None
@@ -103,6 +107,8 @@ class PlugmemRetriever(BaseRetriever):
     closed: StrictBool = False
     entities: Sequence[str] = ()
     anchors: Literal["auto", "given"] = "auto"
+    sources: Sequence[str] = SOURCES
+    weights: dict[str, float] | None = None
     graph_depth: StrictInt | None = None
     min_score: float | None = None
     token_budget: StrictInt | None = None
@@ -148,7 +154,7 @@ class PlugmemRetriever(BaseRetriever):
         """Return the arguments of `recall`, and the fields to include in the metadata."""
         _refuse_unknown(overrides, _SETTINGS)
         settings = {name: getattr(self, name) for name in _SETTINGS} | overrides
-        settings["tags"] = settings.pop("fact_tags")
+        settings["tags"] = settings["tags"] or ()
         return settings, check_include(settings.pop("include"))
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
@@ -160,23 +166,11 @@ class PlugmemRetriever(BaseRetriever):
             params["ls_embedding_model"] = embedder.space_id
         return params
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        # An open file has no second self: copies of a chain ask the same memory.
-        memo = {} if memo is None else memo
-        memo[id(self.memory)] = self.memory
-        return super().__deepcopy__(memo)
-
-    def __getstate__(self) -> NoReturn:
-        raise WrongTypeError(
-            f"a PlugmemRetriever over {self.memory!r} cannot be pickled, since it holds an open "
-            "memory; open the memory in the other process and make the retriever there"
-        )
-
 
 _SETTINGS = [
     name
     for name in PlugmemRetriever.model_fields
-    if name not in BaseRetriever.model_fields and name != "memory"
+    if name not in {"memory", "name", "metadata"}  # the last two are LangChain's
 ]
 
 

@@ -304,10 +304,10 @@ class FactVerbs(Drafting):
 
     def end(
         self,
-        id: int,
+        id: int,  # noqa: A002
         valid_to: Instant | None = None,
         *,
-        namespace: Namespace = (),  # noqa: A002
+        namespace: Namespace = (),
     ) -> Fact:
         """Say that a fact has stopped being true, when nothing takes its place.
 

@@ -88,7 +88,7 @@ USUAL = {TWELVE, SERVICE, MANUAL, HOLIDAY}
 
 CASES: dict[str, list[tuple[Any, set[str]]]] = {
     "k": [(1, {TWELVE}), (50, USUAL)],
-    "fact_tags": [(["heat", "garden"], {TWELVE})],
+    "tags": [(["heat", "garden"], {TWELVE})],
     "any_tags": [(["garden", "paper"], {TWELVE, MANUAL})],
     "not_tags": [(["heat"], {MANUAL, HOLIDAY})],
     "where": [({"room": "south"}, {SERVICE})],
@@ -100,6 +100,8 @@ CASES: dict[str, list[tuple[Any, set[str]]]] = {
     "closed": [(True, USUAL | {NINE})],
     "entities": [(["Zoe"], USUAL | {CAR})],
     "anchors": [("given", {TWELVE, SERVICE, MANUAL})],
+    "sources": [(["graph"], {TWELVE, HOLIDAY})],
+    "weights": [({"graph": 0, "recency": 0}, USUAL)],
     "graph_depth": [(0, {TWELVE, SERVICE, MANUAL})],
     "min_score": [(1.0, set())],
     "token_budget": [(16, {TWELVE}), (None, USUAL)],  # 31 bytes: 7 tokens, and 8 for the line
@@ -176,7 +178,7 @@ async def test_each_setting_gives_the_same_by_every_route_sync_and_async(
 
 
 def test_a_call_overrides_the_constructor(memory: Memory) -> None:
-    retriever = PlugmemRetriever(memory=memory, k=1, fact_tags=["heat"])
+    retriever = PlugmemRetriever(memory=memory, k=1, tags=["heat"])
     assert texts(retriever.invoke(QUESTION, k=4)) == {TWELVE, SERVICE}
 
 
@@ -212,7 +214,7 @@ def test_different_questions_bring_equal_documents(memory: Memory) -> None:
 
 
 def test_changing_a_document_changes_no_later_one(memory: Memory) -> None:
-    retriever = PlugmemRetriever(memory=memory, fact_tags=["garden"])
+    retriever = PlugmemRetriever(memory=memory, tags=["garden"])
     retriever.invoke(QUESTION)[0].metadata["room"] = "elsewhere"
     assert retriever.invoke(QUESTION)[0].metadata["room"] == "north"
 
@@ -284,7 +286,7 @@ def test_an_empty_memory_finds_nothing() -> None:
 @pytest.mark.parametrize("question", [None, 5, {"question": "tea"}, ["tea"], b"tea"])
 async def test_a_question_that_is_no_text_is_refused(memory: Memory, question: Any) -> None:
     # With tags, a recall would answer without any text.
-    retriever = PlugmemRetriever(memory=memory, fact_tags=["heat"])
+    retriever = PlugmemRetriever(memory=memory, tags=["heat"])
     with pytest.raises(WrongTypeError, match=r"query is .* give the question as text"):
         retriever.invoke(question)
     with pytest.raises(WrongTypeError, match=r"query is .* give the question as text"):
@@ -292,16 +294,16 @@ async def test_a_question_that_is_no_text_is_refused(memory: Memory, question: A
 
 
 def test_a_misspelled_constructor_argument_is_an_error(memory: Memory) -> None:
-    with pytest.raises(ValidationError, match=r"unknown 'top_k'; accepted are .*\bk, fact_tags"):
+    with pytest.raises(ValidationError, match=r"unknown 'top_k'; accepted are .*\bk, any_tags"):
         PlugmemRetriever.model_validate({"memory": memory, "top_k": 3})
 
 
 async def test_a_misspelled_call_argument_is_an_error(memory: Memory) -> None:
     retriever = PlugmemRetriever(memory=memory)
-    with pytest.raises(InvalidInputError, match="unknown 'top_k'; accepted are k, fact_tags"):
+    with pytest.raises(InvalidInputError, match=r"unknown 'top_k'; accepted are .*\bk, any_tags"):
         retriever.invoke(QUESTION, top_k=3)
-    with pytest.raises(InvalidInputError, match="unknown 'tags'; accepted are k, fact_tags"):
-        await retriever.ainvoke(QUESTION, tags=["heat"])
+    with pytest.raises(InvalidInputError, match="unknown 'filter'; accepted are "):
+        await retriever.ainvoke(QUESTION, filter={"room": "south"})
     with pytest.raises(InvalidInputError, match="unknown 'memory'"):
         retriever.bind(memory=memory).invoke(QUESTION)
 
@@ -316,7 +318,7 @@ async def test_a_misspelled_call_argument_is_an_error(memory: Memory) -> None:
         {"as_of": 1.5},
         {"as_of": "yesterday"},
         {"as_of": "2024-01-01", "known_at": "2024-01-01"},
-        {"fact_tags": "heat"},
+        {"tags": "heat"},
         {"namespace": "home"},
         {"where": {"room": {"$near": "north"}}},
         {"anchors": "none"},
@@ -380,8 +382,8 @@ def test_a_closed_memory_is_reported_as_such(memory: Memory) -> None:
 def test_tracing_learns_provider_embedder_tags_and_metadata() -> None:
     events = Events()
     memory = Memory.open(":memory:", embedder=HashingEmbedder(dim=16))
-    retriever = PlugmemRetriever(memory=memory, tags=["notes"], metadata={"team": "blue"})
-    retriever.invoke("tea", {"callbacks": [events]})
+    retriever = PlugmemRetriever(memory=memory, metadata={"team": "blue"})
+    retriever.with_config(tags=["notes"]).invoke("tea", {"callbacks": [events]})
     [started] = events.started
     assert started["tags"] == ["notes"]
     assert started["metadata"] == {
@@ -420,7 +422,7 @@ def test_as_tool_answers_with_documents(memory: Memory) -> None:
 
 
 async def test_events_show_start_and_end(memory: Memory) -> None:
-    retriever = PlugmemRetriever(memory=memory, tags=["notes"])
+    retriever = PlugmemRetriever(memory=memory).with_config(tags=["notes"])
     events = [event async for event in retriever.astream_events(QUESTION, version="v2")]
     assert [event["event"] for event in events] == ["on_retriever_start", "on_retriever_end"]
     assert events[0]["tags"] == ["notes"]
