@@ -100,7 +100,7 @@ def check_keyed(values: Iterable[Keyed], name: str) -> list[Keyed]:
 
 
 def check_namespace(value: object) -> Namespace:
-    """Return a namespace: a tuple of labels, each a non-empty text without control characters."""
+    """Return a namespace: a tuple of labels, each a non-empty text."""
     _refuse_text(value, "namespace", 'a tuple of labels, for example ("users", "ann")')
     labels = tuple(_iterated(value, "namespace", "a tuple of labels"))
     if len(labels) > MAX_LABELS:
@@ -112,12 +112,6 @@ def check_namespace(value: object) -> Namespace:
         text = check_text(label, name, max_bytes=MAX_LABEL_BYTES)
         if not text:
             raise InvalidInputError(f"{name} is empty; leave it out or give a label")
-        reserved = next((char for char in text if ord(char) < 32 or ord(char) == 127), None)
-        if reserved is not None:
-            raise InvalidInputError(
-                f"{name} is {shown(text)}; {reserved!r} is a control character, "
-                "which is reserved in labels: remove it"
-            )
     return labels
 
 
