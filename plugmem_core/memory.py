@@ -89,6 +89,11 @@ class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, Tag
         return self._engine.config
 
     @property
+    def clock(self) -> Clock:
+        """What tells now, in Unix milliseconds."""
+        return self._engine.clock
+
+    @property
     def embedder(self) -> Embedder | None:
         """What makes vectors of texts, if anything does."""
         return self._engine.vectorizer.embedder
