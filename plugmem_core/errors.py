@@ -30,7 +30,14 @@ from reprlib import repr as _short
 
 
 class PlugmemError(Exception):
-    """The root of every error raised by this package."""
+    """The root of every error raised by this package.
+
+    Attributes:
+        place: Which of many facts it is about, by its place in the list given; `None` when
+            it is about something else. The cause is the error as of that fact alone.
+    """
+
+    place: int | None = None
 
 
 class InvalidInputError(PlugmemError, ValueError):

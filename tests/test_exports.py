@@ -19,9 +19,10 @@ PUBLIC = {
         Stats StorageError Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
     """,
     langchain_plugmem: """
-        PlugmemChatMessageHistory PlugmemForgetTool PlugmemLinkTool PlugmemMemory
-        PlugmemMiddleware PlugmemRecallTool PlugmemRememberTool PlugmemRetriever PlugmemReviseTool
-        PlugmemToolkit PlugmemWhyTool
+        DocumentMapping LangChainEmbedder PlugmemChatMessageHistory PlugmemForgetTool
+        PlugmemLinkTool PlugmemMemory PlugmemMiddleware PlugmemRecallTool PlugmemRememberTool
+        PlugmemRetriever PlugmemReviseTool PlugmemStore PlugmemToolkit PlugmemTranslator
+        PlugmemVectorStore PlugmemWhyTool
     """,
 }
 

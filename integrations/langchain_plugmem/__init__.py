@@ -4,6 +4,8 @@ Each name is imported on first use and needs one of the package's extras:
 
 | name                        | extra       |
 |-----------------------------|-------------|
+| `DocumentMapping`           | `langchain` |
+| `LangChainEmbedder`         | `langchain` |
 | `PlugmemChatMessageHistory` | `langchain` |
 | `PlugmemForgetTool`         | `langchain` |
 | `PlugmemLinkTool`           | `langchain` |
@@ -13,7 +15,10 @@ Each name is imported on first use and needs one of the package's extras:
 | `PlugmemRememberTool`       | `langchain` |
 | `PlugmemRetriever`          | `langchain` |
 | `PlugmemReviseTool`         | `langchain` |
+| `PlugmemStore`              | `langgraph` |
 | `PlugmemToolkit`            | `langchain` |
+| `PlugmemTranslator`         | `langchain` |
+| `PlugmemVectorStore`        | `langchain` |
 | `PlugmemWhyTool`            | `langchain` |
 """
 
@@ -21,10 +26,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langchain_plugmem._mapping import DocumentMapping
     from langchain_plugmem.chat_message_histories import PlugmemChatMessageHistory
+    from langchain_plugmem.embeddings import LangChainEmbedder
     from langchain_plugmem.memory import PlugmemMemory
     from langchain_plugmem.middleware import PlugmemMiddleware
     from langchain_plugmem.retrievers import PlugmemRetriever
+    from langchain_plugmem.stores import PlugmemStore
     from langchain_plugmem.tools import (
         PlugmemForgetTool,
         PlugmemLinkTool,
@@ -34,8 +42,12 @@ if TYPE_CHECKING:
         PlugmemToolkit,
         PlugmemWhyTool,
     )
+    from langchain_plugmem.translators import PlugmemTranslator
+    from langchain_plugmem.vectorstores import PlugmemVectorStore
 
 __all__ = [
+    "DocumentMapping",
+    "LangChainEmbedder",
     "PlugmemChatMessageHistory",
     "PlugmemForgetTool",
     "PlugmemLinkTool",
@@ -45,11 +57,16 @@ __all__ = [
     "PlugmemRememberTool",
     "PlugmemRetriever",
     "PlugmemReviseTool",
+    "PlugmemStore",
     "PlugmemToolkit",
+    "PlugmemTranslator",
+    "PlugmemVectorStore",
     "PlugmemWhyTool",
 ]
 
 _HOMES = {
+    "DocumentMapping": "_mapping",
+    "LangChainEmbedder": "embeddings",
     "PlugmemChatMessageHistory": "chat_message_histories",
     "PlugmemForgetTool": "tools",
     "PlugmemLinkTool": "tools",
@@ -59,7 +76,10 @@ _HOMES = {
     "PlugmemRememberTool": "tools",
     "PlugmemRetriever": "retrievers",
     "PlugmemReviseTool": "tools",
+    "PlugmemStore": "stores",
     "PlugmemToolkit": "tools",
+    "PlugmemTranslator": "translators",
+    "PlugmemVectorStore": "vectorstores",
     "PlugmemWhyTool": "tools",
 }
 """The module of each name."""

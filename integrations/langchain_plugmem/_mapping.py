@@ -1,22 +1,42 @@
-"""Facts as LangChain documents: the whole mapping is written down here.
+"""Documents and facts: the whole mapping is written down here.
 
-| document       | fact                                                  |
-|----------------|-------------------------------------------------------|
-| `page_content` | `text`, verbatim                                      |
-| `id`           | `key`, or the decimal id of a fact without one        |
-| `metadata`     | `metadata`, as stored, with nothing added unasked     |
+| document                    | fact                                                  |
+|-----------------------------|-------------------------------------------------------|
+| `page_content`              | `text`, verbatim                                      |
+| `id`                        | `key`, or the decimal id of a fact without one        |
+| `metadata`                  | `metadata`, as stored, with nothing added unasked     |
+| `metadata["fact_entity"]`   | `entity` as well: a name                              |
+| `metadata["fact_tags"]`     | `tags` as well: a list of labels                      |
+| `metadata["fact_links"]`    | `links` as well: a list of `(relation, target)` pairs |
+| `metadata["fact_valid_from"]` | `valid_from` as well: an instant                    |
+
+The last four keys can be called otherwise, or left out of account, with a
+`DocumentMapping`. They stay in the metadata, so every document comes back as it was; a
+value of `None` says nothing.
 
 Asked for, the fact's own fields join the metadata under `fact_` and their name, each
 on every document: instants as ISO-8601 text, tuples as lists, `None` for what is
 missing. So a prompt may name them, and the whole survives JSON.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, get_args
+from uuid import uuid4
 
 from langchain_core.documents import Document
+from pydantic import BaseModel, ConfigDict
 
-from plugmem_core import FactExplanation, InvalidInputError, RecalledFact, RecallResult
+from plugmem_core import (
+    Fact,
+    FactExplanation,
+    InvalidInputError,
+    Memory,
+    Namespace,
+    PlugmemError,
+    RecalledFact,
+    RecallResult,
+    TooLargeError,
+)
 from plugmem_core.clock import to_datetime
 
 FactField = Literal[
@@ -53,19 +73,91 @@ def check_include(value: object) -> list[str]:
     return names
 
 
+class DocumentMapping(BaseModel):
+    """Which keys of a document's metadata say more than metadata does.
+
+    Attributes:
+        entity: The key under which a document names its subject.
+        tags: The key of its labels, a list.
+        links: The key of its `(relation, target)` pairs, edges from the subject.
+        valid_from: The key of the instant at which it became true: ISO-8601 text or Unix
+            milliseconds.
+
+    `None` switches one off. All of them stay in the metadata, too.
+
+    >>> mapping = DocumentMapping(entity="speaker", tags="topics")
+    >>> document = Document("Tea is ready", metadata={"speaker": "Mara", "topics": ["tea"]})
+    >>> mapping.fields_of(document)
+    {'entity': 'Mara', 'tags': ['tea']}
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    entity: str | None = "fact_entity"
+    tags: str | None = "fact_tags"
+    links: str | None = "fact_links"
+    valid_from: str | None = "fact_valid_from"
+
+    def fields_of(self, document: Document) -> dict[str, Any]:
+        """Return what the metadata says of the fact, by the names of `Memory.remember`."""
+        said = {
+            field: document.metadata[key]
+            for field, key in self
+            if key is not None and key in document.metadata
+        }
+        return {field: value for field, value in said.items() if value is not None}
+
+
+def store_documents(
+    memory: Memory, documents: Sequence[Document], mapping: DocumentMapping, namespace: Namespace
+) -> list[str]:
+    """Store documents in one transaction; returns their ids, made up where there is none.
+
+    Raises:
+        InvalidInputError: A document cannot be a fact; it is named, and nothing was stored.
+    """
+    ids = [str(uuid4()) if one.id is None else one.id for one in documents]
+    facts = [
+        {
+            **mapping.fields_of(document),
+            "text": document.page_content,
+            "metadata": document.metadata,
+            "key": key,
+            "namespace": namespace,
+        }
+        for key, document in zip(ids, documents, strict=True)
+    ]
+    try:
+        memory.remember_many(facts)
+    except PlugmemError as error:
+        if error.place is None:
+            raise
+        raise _about(documents[error.place], error.place, error) from error
+    return ids
+
+
+def _about(document: Document, place: int, error: PlugmemError) -> PlugmemError:
+    name = f"document {place}" if document.id is None else f"document {document.id!r}"
+    problem = f"{name}: {error.__cause__}"
+    if isinstance(error, TooLargeError) and str(error.__cause__).startswith("text "):
+        problem += ", for example with RecursiveCharacterTextSplitter of langchain-text-splitters"
+    return type(error)(problem)
+
+
 def to_documents(result: RecallResult, include: Iterable[str]) -> list[Document]:
     """Return the facts of a recall as documents, best first.
 
     An explained recall brings `fact_explanation` along: where the score comes from.
     """
-    documents = [_to_document(fact, include) for fact in result.facts]
+    documents = [to_document(fact, include) for fact in result.facts]
     if result.explanation is not None:
         for document, explained in zip(documents, result.explanation.facts, strict=True):
             document.metadata["fact_explanation"] = _plain_explanation(explained)
     return documents
 
 
-def _to_document(fact: RecalledFact, include: Iterable[str]) -> Document:
+def to_document(fact: Fact | RecalledFact, include: Iterable[str] = ()) -> Document:
+    """Return a fact as a document."""
     fields = {f"fact_{name}": _plain(name, getattr(fact, name)) for name in include}
     return Document(
         id=str(fact.id) if fact.key is None else fact.key,

@@ -91,9 +91,10 @@ class Drafting(Verbs):
             raise WrongTypeError(
                 f"{name} is {shown(items)} ({type(items).__name__}); give a list of mappings"
             )
-        return [self._draft_item(item, f"{name}[{at}]") for at, item in enumerate(items)]
+        return [self._draft_item(item, name, at) for at, item in enumerate(items)]
 
-    def _draft_item(self, item: Mapping[str, Any], place: str) -> FactWrite:
+    def _draft_item(self, item: Mapping[str, Any], name: str, at: int) -> FactWrite:
+        place = f"{name}[{at}]"
         if not isinstance(item, Mapping):
             raise WrongTypeError(
                 f"{place} is {shown(item)} ({type(item).__name__}); give a mapping"
@@ -107,7 +108,9 @@ class Drafting(Verbs):
         try:
             return self._draft(*(item.get(name, default) for name, default in _ARGUMENTS.items()))
         except (InvalidInputError, VectorSpaceError) as error:
-            raise type(error)(f"{place}: {error}") from error
+            about_one = type(error)(f"{place}: {error}")
+            about_one.place = at
+            raise about_one from error
 
     def _check_vector(self, vector: VectorLike) -> Vector:
         engine = self._engine

@@ -20,8 +20,10 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
         ("PlugmemChatMessageHistory", "langchain_core", "langchain-core", "langchain"),
         ("PlugmemMemory", "langchain_classic", "langchain-classic", "classic"),
         ("PlugmemMiddleware", "langchain", "langchain", "agents"),
+        ("PlugmemStore", "langgraph", "langgraph", "langgraph"),
         ("PlugmemRetriever", "langchain_core", "langchain-core", "langchain"),
         ("PlugmemToolkit", "langchain_core", "langchain-core", "langchain"),
+        ("PlugmemVectorStore", "langchain_core", "langchain-core", "langchain"),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
