@@ -568,8 +568,10 @@ class _Reading:
         seen: set[Place] = set()
         lowest = float("inf")
         depth = max(1, min(op.offset + op.limit, FIRST_DEPTH))
+        vector = self._store.memory.embed_query(query)
+        sources = ("bm25",) if vector is None else ("bm25", "vector")
         while True:
-            facts = self._recall(op, depth, query, sources=("bm25", "vector"))
+            facts = self._recall(op, depth, query, vector=vector, sources=sources)
             current = self._items_of_parts(facts)
             for fact in facts:
                 place = self._store._place_of(fact)

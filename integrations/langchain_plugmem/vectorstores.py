@@ -383,8 +383,8 @@ class PlugmemVectorStore(VectorStore):
             lambda_mult: 1 goes by relevance alone, 0 by difference alone.
             **kwargs: See the class.
         """
-        embedder = self.memory.embedder
-        asked = None if embedder is None else embedder.embed_query(query)
+        check_type(query, str, "query", "the question as text")
+        asked: VectorLike | None = self.memory.embed_query(query)
         found = self._search(query, _pool(k, fetch_k), kwargs, asked)
         facts = [one.fact for one in found]
         vectors: Sequence[VectorLike | None] = self.memory.vectors([fact.id for fact in facts])

@@ -4,11 +4,12 @@ from plugmem_core.recall.absence import explain_absence
 from plugmem_core.recall.explain import Absence, Evidence, Explanation, FactExplanation
 from plugmem_core.recall.fusion import SOURCE_NAMES
 from plugmem_core.recall.pipeline import Ranking, explain_rows, rank
-from plugmem_core.recall.query import Anchors, Query, make_query, require_question
+from plugmem_core.recall.query import MAX_QUERY_BYTES, Anchors, Query, make_query, require_question
 from plugmem_core.recall.result import RecallResult
 from plugmem_core.recall.scope import build_scope, clocks, passing_facts
 
 __all__ = [
+    "MAX_QUERY_BYTES",
     "SOURCE_NAMES",
     "Absence",
     "Anchors",

@@ -10,6 +10,7 @@ from plugmem_core.inputs import VectorLike, check_id
 from plugmem_core.kernels import OPEN, IdSet
 from plugmem_core.model import SOURCES, Edge, Namespace, RecalledFact
 from plugmem_core.recall import (
+    MAX_QUERY_BYTES,
     SOURCE_NAMES,
     Absence,
     Anchors,
@@ -25,6 +26,7 @@ from plugmem_core.recall import (
     require_question,
 )
 from plugmem_core.store import Vector
+from plugmem_core.text import check_text
 from plugmem_core.verbs.base import Verbs, twin
 
 ATTEMPTS = 8
@@ -189,7 +191,28 @@ class RecallVerbs(Verbs):
                 engine.index, query, rows[0], found.ranking, found.passing, found.now
             )
 
+    def embed_query(self, text: str) -> Vector | None:
+        """Return the vector of a question, for recalls that ask it more than once.
+
+        Args:
+            text: The question.
+
+        Returns:
+            What the embedder makes of it; `None` without an embedder, while the file has no
+            vectors, or when the embedder failed, which is logged.
+
+        >>> from plugmem_core import HashingEmbedder, Memory
+        >>> memory = Memory.open(":memory:", embedder=HashingEmbedder(2))
+        >>> _ = memory.remember("tea")
+        >>> memory.embed_query("tea").shape
+        (2,)
+        """
+        question = check_text(text, "text", max_bytes=MAX_QUERY_BYTES)
+        engine = self._ready()
+        return engine.vectorizer.query(question, engine.state)[0]
+
     arecall = twin(recall)
+    aembed_query = twin(embed_query)
     aexplain_absent = twin(explain_absent)
 
     def _query_dim(self, vector: object) -> int:

@@ -356,6 +356,40 @@ def test_each_text_is_embedded_once() -> None:
     assert sorted(embedded) == ["other 0", "other 1", "same"]
 
 
+def test_a_query_is_embedded_once_however_deep_the_page() -> None:
+    asked: list[str] = []
+
+    class Counting(HashingEmbedder):
+        def embed_query(self, text: str) -> Any:
+            asked.append(text)
+            return super().embed_query(text)
+
+    class Quiet(Counting):
+        def embed_documents(self, texts: list[str]) -> Any:
+            return [HashingEmbedder.embed_query(self, text) for text in texts]
+
+    store = PlugmemStore(Memory.open(":memory:", embedder=Quiet(32)), index={"fields": ["a", "b"]})
+    store.batch([PutOp(ANN, str(n), {"a": f"tea {n}", "b": f"cup {n}"}) for n in range(300)])
+    assert len(store.search((), query="tea cup", limit=300)) == 300
+    assert asked == ["tea cup"]
+
+
+def test_words_still_answer_when_the_embedder_fails() -> None:
+    class Down(HashingEmbedder):
+        down = False
+
+        def embed_query(self, text: str) -> Any:
+            if self.down:
+                raise ConnectionError("the provider is down")
+            return super().embed_query(text)
+
+    embedder = Down(32)
+    store = PlugmemStore(Memory.open(":memory:", embedder=embedder))
+    store.put(ANN, "tea", {"text": "drinks green tea"})
+    embedder.down = True
+    assert keys(store.search((), query="tea")) == ["tea"]
+
+
 # -- filters
 
 

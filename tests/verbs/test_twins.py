@@ -17,7 +17,7 @@ VERBS = [
     "unlink", "get", "get_many", "history", "list_facts", "tags", "rename_tag", "remove_tag",
     "entities", "rename_entity", "merge_entities", "alias_entity", "edges", "recall",
     "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
-    "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces",
+    "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces", "embed_query",
 ]  # fmt: skip
 
 
@@ -59,6 +59,7 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("set_ttl", ([0], 60), {}),
     ("get_by_keys", (["k"],), {"closed": True}),
     ("vectors", ([0],), {}),
+    ("embed_query", ("tea",), {}),
     ("namespaces", (), {}),
     ("forget", (2,), {}),
     ("forget_many", ([2],), {}),
