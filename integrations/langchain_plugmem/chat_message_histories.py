@@ -31,8 +31,8 @@ class PlugmemChatMessageHistory(BaseChatMessageHistory):
 
     Key init args:
         memory: The open memory; closing it remains the caller's task.
-        session_id: Any text that can be a label of a namespace: not empty, no control
-            characters, at most 1,024 bytes.
+        session_id: Any text that can be a label of a namespace: not empty, and at most
+            1,024 bytes.
         namespace: The labels above all sessions.
 
     Raises:
