@@ -34,7 +34,7 @@ class PlugmemError(Exception):
 
     Attributes:
         place: Which of many facts it is about, by its place in the list given; `None` when
-            it is about something else. The cause is the error as of that fact alone.
+            it is about something else. The cause, if any, is the error as of that fact alone.
     """
 
     place: int | None = None

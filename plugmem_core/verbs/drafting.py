@@ -1,11 +1,12 @@
 """From the arguments of a write to a fact ready to be stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from plugmem_core.clock import Instant, to_ms
 from plugmem_core.errors import (
     InvalidInputError,
+    PlugmemError,
     VectorSpaceError,
     WrongTypeError,
     shown,
@@ -27,6 +28,8 @@ from plugmem_core.model import Namespace
 from plugmem_core.store import PENDING, FactRow, FactWrite, Transaction, Vector, dump_json
 from plugmem_core.text import check_fact_text
 from plugmem_core.verbs.base import Verbs
+
+E = TypeVar("E", bound=PlugmemError)
 
 _ARGUMENTS: dict[str, Any] = {
     "text": None,
@@ -96,21 +99,19 @@ class Drafting(Verbs):
     def _draft_item(self, item: Mapping[str, Any], name: str, at: int) -> FactWrite:
         place = f"{name}[{at}]"
         if not isinstance(item, Mapping):
-            raise WrongTypeError(
-                f"{place} is {shown(item)} ({type(item).__name__}); give a mapping"
+            raise _about(
+                at,
+                WrongTypeError(f"{place} is {shown(item)} ({type(item).__name__}); give a mapping"),
             )
         unknown = set(item) - _ARGUMENTS.keys()
         if unknown or "text" not in item:
             problem = f"has unknown {sorted(map(str, unknown))}" if unknown else "has no text"
-            raise InvalidInputError(
-                f"{place} {problem}; accepted are text and {', '.join(list(_ARGUMENTS)[1:])}"
-            )
+            accepted = f"accepted are text and {', '.join(list(_ARGUMENTS)[1:])}"
+            raise _about(at, InvalidInputError(f"{place} {problem}; {accepted}"))
         try:
             return self._draft(*(item.get(name, default) for name, default in _ARGUMENTS.items()))
         except (InvalidInputError, VectorSpaceError) as error:
-            about_one = type(error)(f"{place}: {error}")
-            about_one.place = at
-            raise about_one from error
+            raise _about(at, type(error)(f"{place}: {error}")) from error
 
     def _check_vector(self, vector: VectorLike) -> Vector:
         engine = self._engine
@@ -167,3 +168,9 @@ class Drafting(Verbs):
         draft.keep_vector = "vector" not in given and not embedded
         if draft.text == target.text and target.vector == PENDING and draft.vector is None:
             draft.pending = "vector" not in given
+
+
+def _about(place: int, error: E) -> E:
+    """Return an error that tells which of many facts it is about."""
+    error.place = place
+    return error

@@ -362,7 +362,7 @@ class FactVerbs(Drafting):
         scope = check_namespace(namespace)
         expires_at = check_ttl(ttl, self._engine.clock())
         with self._engine.writing() as transaction:
-            visible = self._engine.index.facts.admitted(self._visible(scope), facts)
+            visible = set(self._engine.index.facts.admitted(self._visible(scope), facts))
             for fact in visible:
                 transaction.expire(transaction.fact(fact), expires_at)
         return len(visible)
