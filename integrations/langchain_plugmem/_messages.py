@@ -26,6 +26,7 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
+from langchain_plugmem._listing import every
 from plugmem_core import (
     Fact,
     InvalidInputError,
@@ -41,7 +42,7 @@ from plugmem_core.clock import MAX_MS
 from plugmem_core.errors import shown
 from plugmem_core.inputs import check_key, check_metadata
 from plugmem_core.text import check_fact_text
-from plugmem_core.verbs.base import MAX_PAGE, twin
+from plugmem_core.verbs.base import twin
 
 WORDLESS = "-"
 """The text of a message that has none: a fact needs one, and this has no words."""
@@ -119,19 +120,10 @@ class MessageLog:
 
     def _versions(self) -> Iterator[Fact]:
         """Read all versions of all messages, by ascending id."""
-        cursor = None
-        while True:
-            page = self.memory.list_facts(
-                namespace=self.namespace,
-                closed=True,
-                valid_at=MAX_MS,  # a clock that was set back must not hide messages
-                limit=MAX_PAGE,
-                cursor=cursor,
-            )
-            yield from (fact for fact in page if self._owns(fact))
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        # A clock that was set back must not hide messages.
+        options = {"closed": True, "valid_at": MAX_MS}
+        facts = every(self.memory.list_facts, namespace=self.namespace, **options)
+        return filter(self._owns, facts)
 
     def _owns(self, fact: Fact | RecalledFact) -> bool:
         return fact.namespace == self.namespace and fact.metadata.keys() == {"type", "data"}

@@ -1,26 +1,11 @@
-"""`PlugmemStore`: a memory as a LangGraph store.
+"""`PlugmemStore`: a memory as a LangGraph store."""
 
-| item                      | fact                                                          |
-|---------------------------|---------------------------------------------------------------|
-| `namespace`               | `namespace`, below the store's own                            |
-| `key`                     | `key`                                                         |
-| `value`                   | `metadata["value"]`                                           |
-| `created_at`, `ttl`       | `metadata`, too: a put keeps the first, and replaces the other |
-| `updated_at`              | `metadata["updated_at"]`: every put is a version of its own   |
-| the first indexed text    | `text`; `-`, which holds no words, when nothing is indexed    |
-| every further one         | a fact of its own, in the label `.parts` below the namespace  |
-
-A label of an item cannot have a dot, so `.parts` is never one of the user's.
-"""
-
-import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self
 
 from langgraph.store.base import (
     BaseStore,
@@ -28,7 +13,6 @@ from langgraph.store.base import (
     IndexConfig,
     Item,
     ListNamespacesOp,
-    MatchCondition,
     Op,
     PutOp,
     Result,
@@ -36,10 +20,19 @@ from langgraph.store.base import (
     SearchOp,
     TTLConfig,
     ensure_embeddings,
-    get_text_at_path,
-    validate_op_namespace,
 )
 
+from langchain_plugmem._items import (
+    PART_TAG,
+    PARTS,
+    Items,
+    ItemVersion,
+    Place,
+    fields_of,
+    parts_of,
+)
+from langchain_plugmem._listing import every
+from langchain_plugmem._operations import check_op, check_paths, matches, where_of
 from langchain_plugmem.embeddings import LangChainEmbedder
 from plugmem_core import (
     BusyError,
@@ -51,38 +44,16 @@ from plugmem_core import (
     Namespace,
     ReadOnlyError,
     RecalledFact,
-    WrongTypeError,
 )
-from plugmem_core.clock import to_datetime
-from plugmem_core.errors import shown
-from plugmem_core.filters import parse_filter
-from plugmem_core.inputs import check_count, check_key, check_metadata, check_namespace, check_type
-from plugmem_core.verbs.base import MAX_PAGE, twin
+from plugmem_core.inputs import check_namespace, check_type
+from plugmem_core.verbs.base import twin
 
 logger = logging.getLogger(__name__)
 
-Place: TypeAlias = tuple[Namespace, str]
-"""The namespace and the key of an item."""
-
-PARTS: Final = ".parts"
-PART_TAG: Final = "part"
-NO_WORDS: Final = "-"
 FIRST_DEPTH: Final = 127  # a deeper ranking takes more candidates of each source
 RELEVANCE_ALONE: Final = {"recency": 0.0}
-
-
-class ItemVersion(Item):
-    """What an item was at some time.
-
-    Attributes:
-        ended_at: When the next version replaced it; `None` for the current one.
-    """
-
-    __slots__ = ("ended_at",)
-
-    def __init__(self, *, ended_at: datetime | None, **fields: Any) -> None:
-        super().__init__(**fields)
-        self.ended_at = ended_at
+NEWEST: Final = {"sources": ("time",), "not_tags": (PART_TAG,), "weights": RELEVANCE_ALONE}
+"""How items are listed without a query: each once, the last put first."""
 
 
 class PlugmemStore(BaseStore):
@@ -137,10 +108,12 @@ class PlugmemStore(BaseStore):
         namespace: Sequence[str] = ("store",),
         weights: Mapping[str, float] | None = None,
     ) -> None:
+        check_type(memory, Memory, "memory", "an open Memory")
         self.memory = memory
         self.ttl_config = ttl
         self.namespace = check_namespace(namespace)
-        self._fields = _check_paths((index or {}).get("fields") or ["$"], "index['fields']")
+        fields = check_paths((index or {}).get("fields") or ["$"], "index['fields']")
+        self._items = Items(memory, self.namespace, fields)
         self._weights = RELEVANCE_ALONE if weights is None else dict(weights)
         _check_embedder(memory, index or {})
 
@@ -201,8 +174,8 @@ class PlugmemStore(BaseStore):
         """
         asked = list(ops)
         for op in asked:
-            _check_op(op)
-        reading = _Reading(self, as_of=None)
+            check_op(op)
+        reading = self._reading(None)
         gets = iter(reading.get([op for op in asked if isinstance(op, GetOp)]))
         answers = [next(gets) if isinstance(op, GetOp) else reading.answer(op) for op in asked]
         write = self._plan({(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)})
@@ -235,8 +208,8 @@ class PlugmemStore(BaseStore):
         if as_of is None:
             return super().get(namespace, key, refresh_ttl=refresh_ttl)
         op = GetOp(namespace, str(key), refresh_ttl=False)
-        _check_op(op)
-        return _Reading(self, as_of).get([op])[0]
+        check_op(op)
+        return self._reading(as_of).get([op])[0]
 
     async def aget(
         self,
@@ -288,8 +261,8 @@ class PlugmemStore(BaseStore):
                 refresh_ttl=refresh_ttl,
             )
         op = SearchOp(namespace_prefix, filter, limit, offset, query, refresh_ttl=False)
-        _check_op(op)
-        return _Reading(self, as_of).search(op)
+        check_op(op)
+        return self._reading(as_of).search(op)
 
     async def asearch(
         self,
@@ -324,13 +297,13 @@ class PlugmemStore(BaseStore):
         ['tea', 'coffee']
         """
         op = GetOp(namespace, str(key), refresh_ttl=False)
-        _check_op(op)
+        check_op(op)
         return [
             ItemVersion(
-                **_fields(self._namespace_of(fact), fact),
+                **fields_of(self._items.namespace_of(fact), fact),
                 ended_at=fact.valid_to_time,
             )
-            for fact in self._versions([(op.namespace, op.key)])
+            for fact in self._items.versions([(op.namespace, op.key)])
         ]
 
     def delete_namespace(self, namespace_prefix: tuple[str, ...]) -> int:
@@ -347,12 +320,12 @@ class PlugmemStore(BaseStore):
         >>> store.delete_namespace(("users",)), store.list_namespaces()
         (1, [])
         """
-        _check_op(SearchOp(namespace_prefix))
+        check_op(SearchOp(namespace_prefix))
         scope = (*self.namespace, *namespace_prefix)
         facts = [
             fact
-            for page in _pages(self.memory.list_facts, namespace=scope, closed=True)
-            for fact in page
+            for fact in every(self.memory.list_facts, namespace=scope, closed=True)
+            if self._items.owns(fact)
         ]
         places = {(fact.namespace, fact.key) for fact in facts if fact.key is not None}
         self.memory.write(forget=sorted(places))
@@ -397,28 +370,29 @@ class PlugmemStore(BaseStore):
     ) -> None:
         await self.aclose()
 
-    # -- writing
+    def _reading(self, as_of: Instant | None) -> "_Reading":
+        return _Reading(self._items, self._weights, as_of)
 
     def _plan(self, puts: Mapping[Place, PutOp]) -> Callable[[], None]:
         """Return the write that puts make, everything about them checked that can be."""
         if not puts:
             return lambda: None
-        before = {self._place_of(fact): fact for fact in self._current(list(puts))}
+        before = {self._items.place_of(fact): fact for fact in self._items.current(list(puts))}
         gone = [place for place, op in puts.items() if op.value is None]
         remember: list[dict[str, Any]] = []
         end: list[Place] = []
         for place, op in puts.items():
             if op.value is not None:
-                facts = self._facts(op, before.get(place))
+                facts = self._items.facts(op, before.get(place))
                 remember += facts
-                end += self._parts(place, len(facts) - 1, _parts_of(before.get(place)))
-        forget = [(self._within(namespace), key) for namespace, key in gone]
+                end += self._items.parts(place, len(facts) - 1, parts_of(before.get(place)))
+        forget = [(self._items.within(namespace), key) for namespace, key in gone]
         most = dict.fromkeys(gone, 0)
-        for fact in self._versions(gone):
-            place = self._place_of(fact)
-            most[place] = max(most[place], _parts_of(fact))
+        for fact in self._items.versions(gone):
+            place = self._items.place_of(fact)
+            most[place] = max(most[place], parts_of(fact))
         for place, parts in most.items():
-            forget += self._parts(place, 0, parts)
+            forget += self._items.parts(place, 0, parts)
 
         def write() -> None:
             try:
@@ -429,51 +403,6 @@ class PlugmemStore(BaseStore):
 
         return write
 
-    def _facts(self, op: PutOp, before: Fact | None) -> list[dict[str, Any]]:
-        """Return an item as facts: one with its first text, and one for every further text."""
-        name, limit = f"the value of {op.key!r}", self.memory.config.max_metadata
-        value = json.loads(check_metadata(op.value, name, max_bytes=limit) or "{}")
-        texts = self._texts(op, value)
-        now = self.memory.clock()
-        metadata = {
-            "key": op.key,
-            "value": value,
-            "created_at": before.metadata["created_at"] if before else now,
-            "updated_at": now,
-            "ttl": op.ttl,
-            "parts": max(0, len(texts) - 1),
-        }
-        ttl = None if op.ttl is None else op.ttl * 60
-        namespace = self._within(op.namespace)
-        shared = {"metadata": metadata, "ttl": ttl}
-        first = texts[0] if texts else NO_WORDS
-        return [
-            {
-                **shared,
-                "text": first,
-                "key": op.key,
-                "namespace": namespace,
-                "embed": bool(texts),
-            },
-            *(
-                {
-                    **shared,
-                    "text": text,
-                    "key": _part_key(number, op.key),
-                    "namespace": (*namespace, PARTS),
-                    "tags": [PART_TAG],
-                }
-                for number, text in enumerate(texts[1:])
-            ),
-        ]
-
-    def _texts(self, op: PutOp, value: dict[str, Any]) -> list[str]:
-        if op.index is False:
-            return []
-        paths = self._fields if op.index is None else op.index
-        texts = (text for path in paths for text in get_text_at_path(value, path))
-        return list(dict.fromkeys(text for text in texts if text.strip()))
-
     def _refresh(self, facts: Sequence[Fact | RecalledFact]) -> None:
         """Start the time to live of read items anew."""
         ids: dict[float, set[int]] = {}
@@ -481,10 +410,10 @@ class PlugmemStore(BaseStore):
             ttl = fact.metadata["ttl"]
             if ttl is None:
                 continue
-            place = self._place_of(fact)
-            keys = {key for _, key in self._parts(place, 0, _parts_of(fact))}
-            parts = self.memory.get_by_keys(keys, namespace=(*self._within(place[0]), PARTS))
-            mains = self._current([place])
+            place = self._items.place_of(fact)
+            keys = {key for _, key in self._items.parts(place, 0, parts_of(fact))}
+            parts = self.memory.get_by_keys(keys, namespace=(*self._items.within(place[0]), PARTS))
+            mains = self._items.current([place])
             ids.setdefault(ttl, set()).update(one.id for one in (*mains, *parts))
         try:
             for ttl, found in ids.items():
@@ -493,59 +422,27 @@ class PlugmemStore(BaseStore):
             # What was read is right all the same; it only lives no longer for it.
             logger.warning("the time to live of what was read was not refreshed: %s", error)
 
-    # -- places
-
-    def _within(self, namespace: Namespace) -> Namespace:
-        return (*self.namespace, *namespace)
-
-    def _namespace_of(self, fact: Fact | RecalledFact) -> Namespace:
-        """Return the namespace of the item that a fact is, or is a part of."""
-        inner = fact.namespace[len(self.namespace) :]
-        return inner[:-1] if PART_TAG in fact.tags else inner
-
-    def _place_of(self, fact: Fact | RecalledFact) -> Place:
-        return self._namespace_of(fact), fact.metadata["key"]
-
-    def _parts(self, place: Place, start: int, stop: int) -> list[Place]:
-        namespace, key = place
-        return [
-            ((*self._within(namespace), PARTS), _part_key(number, key))
-            for number in range(start, stop)
-        ]
-
-    def _current(self, places: Sequence[Place], as_of: Instant | None = None) -> list[Fact]:
-        return self._at(places, as_of=as_of)
-
-    def _versions(self, places: Sequence[Place]) -> list[Fact]:
-        return self._at(places, closed=True)
-
-    def _at(self, places: Sequence[Place], **options: Any) -> list[Fact]:
-        if not places:
-            return []
-        wanted = {(self._within(namespace), key) for namespace, key in places}
-        keys = [key for _, key in places]
-        facts = self.memory.get_by_keys(keys, namespace=self.namespace, **options)
-        return [fact for fact in facts if (fact.namespace, fact.key) in wanted]
-
 
 class _Reading:
     """The reads of one batch, and which facts they have to refresh."""
 
-    def __init__(self, store: PlugmemStore, as_of: Instant | None) -> None:
-        self._store = store
+    def __init__(self, items: Items, weights: Mapping[str, float], as_of: Instant | None) -> None:
+        self._items = items
+        self._weights = weights
         self._as_of = as_of
         self.to_refresh: list[Fact | RecalledFact] = []
 
     def get(self, ops: Sequence[GetOp]) -> list[Item | None]:
-        store = self._store
         places = [(op.namespace, op.key) for op in ops]
-        found = {store._place_of(fact): fact for fact in store._current(places, self._as_of)}
+        found = {
+            self._items.place_of(fact): fact for fact in self._items.current(places, self._as_of)
+        }
         items: list[Item | None] = []
         for op in ops:
             fact = found.get((op.namespace, op.key))
             if fact is not None and op.refresh_ttl:
                 self.to_refresh.append(fact)
-            items.append(None if fact is None else Item(**_fields(op.namespace, fact)))
+            items.append(None if fact is None else Item(**fields_of(op.namespace, fact)))
         return items
 
     def answer(self, op: Op) -> Result:
@@ -554,145 +451,86 @@ class _Reading:
         return self._namespaces(op) if isinstance(op, ListNamespacesOp) else None
 
     def search(self, op: SearchOp) -> list[SearchItem]:
-        query = (op.query or "").strip()
-        ranking = self._ranked(op, query) if query else self._newest(op)
+        query = (op.query or "").strip() or None
         items = []
-        for fact, score in islice(ranking, op.offset, op.offset + op.limit):
+        for fact, score in islice(self._ranked(op, query), op.offset, op.offset + op.limit):
             if op.refresh_ttl:
                 self.to_refresh.append(fact)
-            items.append(SearchItem(**_fields(self._store._namespace_of(fact), fact), score=score))
+            items.append(SearchItem(**fields_of(self._items.namespace_of(fact), fact), score=score))
         return items
 
-    def _ranked(self, op: SearchOp, query: str) -> Iterator[tuple[RecalledFact, float]]:
+    def _ranked(
+        self, op: SearchOp, query: str | None
+    ) -> Iterator[tuple[RecalledFact, float | None]]:
         """Yield each item once, by its best fact; deeper rankings only go on where these end."""
+        options = self._asking(query) if query else NEWEST
         seen: set[Place] = set()
         lowest = float("inf")
         depth = max(1, min(op.offset + op.limit, FIRST_DEPTH))
-        vector = self._store.memory.embed_query(query)
-        sources = ("bm25",) if vector is None else ("bm25", "vector")
         while True:
-            facts = self._recall(op, depth, query, vector=vector, sources=sources)
-            current = self._items_of_parts(facts)
-            for fact in facts:
-                place = self._store._place_of(fact)
-                stands = current.get(place) in (None, fact.metadata)
-                if stands and place not in seen:
+            facts = self._recall(op, depth, query, **options)
+            for fact in self._standing(facts):
+                place = self._items.place_of(fact)
+                if place not in seen:
                     seen.add(place)
                     # A deeper ranking has more candidates, which can lift its scores.
                     lowest = min(lowest, fact.score)
-                    yield fact, lowest
+                    yield fact, lowest if query else None
             if len(facts) < depth:
                 return
             depth = FIRST_DEPTH if depth < FIRST_DEPTH else 2 * depth + 1
 
-    def _items_of_parts(self, facts: Sequence[RecalledFact]) -> dict[Place, dict[str, Any]]:
-        """Return the metadata of the items of which a part was found.
+    def _asking(self, query: str) -> dict[str, Any]:
+        # Embedded here, so that deeper rankings need not do so again.
+        vector = self._items.memory.embed_query(query)
+        sources = ("bm25",) if vector is None else ("bm25", "vector")
+        return {"vector": vector, "sources": sources, "weights": self._weights}
+
+    def _standing(self, facts: Sequence[RecalledFact]) -> list[RecalledFact]:
+        """Return the facts that are items, or parts of what their item is now.
 
         Of two puts of one item at the same time, the later may not know of all the parts
         that the earlier wrote, and so leave some behind.
         """
-        store = self._store
-        places = [store._place_of(fact) for fact in facts if PART_TAG in fact.tags]
-        return {
-            store._place_of(fact): fact.metadata for fact in store._current(places, self._as_of)
+        own = [fact for fact in facts if self._items.owns(fact)]
+        places = [self._items.place_of(fact) for fact in own if PART_TAG in fact.tags]
+        current = {
+            self._items.place_of(fact): fact.metadata
+            for fact in self._items.current(places, self._as_of)
         }
-
-    def _newest(self, op: SearchOp) -> Iterator[tuple[RecalledFact, None]]:
-        depth = max(1, op.offset + op.limit)
-        for fact in self._recall(op, depth, None, sources=("time",), not_tags=[PART_TAG]):
-            yield fact, None
+        return [
+            fact
+            for fact in own
+            if current.get(self._items.place_of(fact), fact.metadata) == fact.metadata
+        ]
 
     def _recall(
         self, op: SearchOp, k: int, query: str | None, **options: Any
     ) -> tuple[RecalledFact, ...]:
-        store = self._store
-        return store.memory.recall(
+        return self._items.memory.recall(
             query,
             k=k,
-            namespace=store._within(op.namespace_prefix),
-            where=_where(op.filter),
+            namespace=self._items.within(op.namespace_prefix),
+            where=where_of(op.filter),
             as_of=self._as_of,
-            weights=store._weights if query else RELEVANCE_ALONE,
             token_budget=None,
             **options,
         ).facts
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        store = self._store
-        depth = len(store.namespace)
+        depth = len(self._items.namespace)
         held = {
             one.namespace[depth:]
-            for page in _pages(store.memory.namespaces, namespace=store.namespace)
-            for one in page
+            for one in every(self._items.memory.namespaces, namespace=self._items.namespace)
         }
         conditions = op.match_conditions or ()
         found = {
             namespace[: op.max_depth]
             for namespace in held
             if namespace[-1:] != (PARTS,)
-            and all(_matches(condition, namespace) for condition in conditions)
+            and all(matches(condition, namespace) for condition in conditions)
         }
         return sorted(found)[op.offset : op.offset + op.limit]
-
-
-# -- what an operation may be
-
-
-def _check_op(op: Op) -> None:
-    """Refuse an operation that breaks a rule, before anything of its batch is done."""
-    validate_op_namespace(op)
-    if isinstance(op, GetOp | PutOp):
-        check_type(op.key, str, "key", "a str")
-        check_key(op.key)
-        if isinstance(op, PutOp):
-            _check_put(op)
-    elif isinstance(op, SearchOp | ListNamespacesOp):
-        check_count(op.limit, "limit", least=0)
-        check_count(op.offset, "offset", least=0)
-        if isinstance(op, SearchOp):
-            _check_search(op)
-        else:
-            _check_listing(op)
-    else:
-        raise WrongTypeError(f"{shown(op)} is no operation of a store")
-
-
-def _check_put(op: PutOp) -> None:
-    if op.value is not None and not isinstance(op.value, Mapping):
-        raise WrongTypeError(
-            f"the value of {op.key!r} is {shown(op.value)} ({type(op.value).__name__}); "
-            "give a mapping, or None to delete the item"
-        )
-    if op.index is not None and op.index is not False:
-        _check_paths(op.index, "index")
-    if op.ttl is not None and (
-        isinstance(op.ttl, bool) or not isinstance(op.ttl, int | float) or not op.ttl > 0
-    ):
-        raise InvalidInputError(f"ttl is {shown(op.ttl)}; give minutes, more than 0, or None")
-
-
-def _check_search(op: SearchOp) -> None:
-    if op.query is not None and not isinstance(op.query, str):
-        raise WrongTypeError(f"query is {shown(op.query)} ({type(op.query).__name__}); give a str")
-    where = _where(op.filter)
-    if where is not None:
-        parse_filter(where)
-
-
-def _check_listing(op: ListNamespacesOp) -> None:
-    if op.max_depth is not None:
-        check_count(op.max_depth, "max_depth")
-    for condition in op.match_conditions or ():
-        if condition.match_type not in ("prefix", "suffix"):
-            raise InvalidInputError(
-                f"match_type is {shown(condition.match_type)}; give 'prefix' or 'suffix'"
-            )
-
-
-def _check_paths(paths: object, name: str) -> list[str]:
-    if not isinstance(paths, list | tuple) or not all(isinstance(path, str) for path in paths):
-        raise WrongTypeError(f"{name} is {shown(paths)}; give a list of paths, such as ['$']")
-    return list(paths)
 
 
 def _check_embedder(memory: Memory, index: IndexConfig) -> None:
@@ -710,75 +548,3 @@ def _check_embedder(memory: Memory, index: IndexConfig) -> None:
         raise InvalidInputError(
             f"index has dims {dims}, the memory's embedder makes {dim}; leave dims out"
         )
-
-
-# -- filters
-
-
-def _where(given: object) -> dict[str, Any] | None:
-    """Return a store's filter as a filter over the metadata of its facts."""
-    if not given:
-        return None
-    if not isinstance(given, Mapping):
-        raise WrongTypeError(f"filter is {shown(given)}; give a mapping")
-    return {"$and": [_condition("value", name, wanted) for name, wanted in given.items()]}
-
-
-def _condition(path: str, name: object, wanted: object) -> dict[str, Any]:
-    if not isinstance(name, str):
-        raise WrongTypeError(f"a field of the filter is {shown(name)}; give a str")
-    if name in ("$and", "$or"):
-        parts = wanted if isinstance(wanted, list | tuple) else [wanted]
-        return {name: [_where(part) or {} for part in parts]}
-    if name == "$not":
-        return {name: (_where(wanted) or {}) if isinstance(wanted, Mapping) else wanted}
-    if name.startswith("$"):
-        return {name: wanted}  # which the engine refuses, naming what it takes
-    field = f"{path}.{name}"
-    if wanted is None:
-        return {"$or": [{field: None}, {field: {"$exists": False}}]}
-    if isinstance(wanted, Mapping) and wanted:
-        if any(isinstance(key, str) and key.startswith("$") for key in wanted):
-            return {field: wanted}
-        return {"$and": [_condition(field, key, value) for key, value in wanted.items()]}
-    return {field: {"$eq": wanted}}
-
-
-def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
-    path = tuple(condition.path)
-    end = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
-    return not path or (
-        len(end) == len(path)
-        and all(label in ("*", own) for label, own in zip(path, end, strict=True))
-    )
-
-
-# -- items and facts
-
-
-def _fields(namespace: Namespace, fact: Fact | RecalledFact) -> dict[str, Any]:
-    metadata = fact.metadata
-    return {
-        "namespace": namespace,
-        "key": metadata["key"],
-        "value": metadata["value"],
-        "created_at": to_datetime(metadata["created_at"]),
-        "updated_at": to_datetime(metadata["updated_at"]),
-    }
-
-
-def _part_key(number: int, key: str) -> str:
-    return f"{number}:{key}"
-
-
-def _parts_of(fact: Fact | RecalledFact | None) -> int:
-    """Return how many facts there are beside an item's own."""
-    return 0 if fact is None else int(fact.metadata["parts"])
-
-
-def _pages(listing: Callable[..., Any], **arguments: Any) -> Iterator[Any]:
-    page = listing(limit=MAX_PAGE, **arguments)
-    yield page
-    while page.next_cursor is not None:
-        page = listing(limit=MAX_PAGE, cursor=page.next_cursor, **arguments)
-        yield page

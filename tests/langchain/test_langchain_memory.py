@@ -493,7 +493,7 @@ async def test_a_chain_whose_turn_cannot_be_stored_fails(memory: Memory) -> None
         {"token_budget": -1},
         {"min_score": float("nan")},
         {"namespace": "conversation"},
-        {"namespace": ["a\n"]},
+        {"namespace": [""]},
         {"return_messages": 1},
         {"memory": "chat.plugmem"},
     ],

@@ -491,6 +491,22 @@ def test_other_facts_of_the_file_are_no_items(memory: Memory) -> None:
     ]
 
 
+def test_facts_that_others_put_among_the_items_are_no_items(memory: Memory) -> None:
+    store = PlugmemStore(memory)
+    store.put(ANN, "1", {"text": "tea"})
+    scope = ("store", *ANN)
+    memory.remember_many(
+        {"text": f"tea {n}", "key": str(n), "namespace": scope} for n in range(2, 300)
+    )
+    store.put(ANN, "300", {"text": "tea"})
+    assert keys(store.search((), limit=5)) == ["300", "1"]
+    assert keys(store.search((), query="tea", limit=5)) == ["1", "300"]
+    assert store.get(ANN, "2") is None
+    assert store.history(ANN, "2") == []
+    assert store.delete_namespace(()) == 2
+    assert memory.stats().current == 298
+
+
 def test_items_are_facts_that_a_retriever_finds(memory: Memory) -> None:
     PlugmemStore(memory, index={"fields": ["text"]}).put(ANN, "tea", {"text": "drinks green tea"})
     retriever = PlugmemRetriever(memory=memory, namespace=("store", *ANN))
