@@ -398,8 +398,11 @@ class PlugmemStore(BaseStore):
             try:
                 self.memory.write(remember=remember, forget=forget, end=end)
             except InvalidInputError as error:
-                names = ", ".join(f"{key!r} in {namespace}" for namespace, key in puts)
-                raise type(error)(f"put of {names}: {error}") from error
+                if error.place is None:
+                    raise
+                fact = remember[error.place]
+                key, namespace = fact["metadata"]["key"], fact["namespace"]
+                raise type(error)(f"put of {key!r} in {namespace}: {error.__cause__}") from error
 
         return write
 
