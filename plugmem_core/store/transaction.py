@@ -113,12 +113,14 @@ class Transaction(EdgeWrites):
         """Close a current fact without a successor; now by default."""
         if target.valid_to is not None:
             raise self._closed(target)
-        at = self._now if valid_to is None else valid_to
-        if at > self._now or at < target.valid_from:
+        # What was still to become true never does: it ends as it begins.
+        latest = max(self._now, target.valid_from)
+        at = latest if valid_to is None else valid_to
+        if not target.valid_from <= at <= latest:
             raise InvalidInputError(
                 f"valid_to is {to_datetime(at).isoformat()}; give an instant from "
-                f"{to_datetime(target.valid_from).isoformat()}, when fact {target.id} became "
-                f"true, to now, {to_datetime(self._now).isoformat()}"
+                f"{to_datetime(target.valid_from).isoformat()}, the beginning of fact {target.id}, "
+                f"to {to_datetime(latest).isoformat()}, or none to end it at the latter"
             )
         return self._close(target, at)
 
@@ -128,7 +130,7 @@ class Transaction(EdgeWrites):
             "key = ? AND namespace = ? AND valid_to IS NULL AND forgotten_at IS NULL",
             (key, namespace),
         ):
-            self._close(row, self._now)
+            self.end(row, None)
 
     def expire(self, row: FactRow, expires_at: int | None) -> None:
         """Let a fact disappear at another instant, or never."""

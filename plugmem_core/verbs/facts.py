@@ -316,6 +316,7 @@ class FactVerbs(Drafting):
         Args:
             id: The current version.
             valid_to: When it stopped; now by default, not before it began, not after now.
+                A fact that is still to become true ends as it begins.
             namespace: The scope in which to look for the fact.
 
         Returns:

@@ -121,8 +121,9 @@ def test_a_pair_given_twice_counts_once(drinks: Memory) -> None:
     assert drinks.stats().forgotten == 2
 
 
-def test_pairs_may_be_lists_and_come_from_a_generator(drinks: Memory) -> None:
-    drinks.write(forget=([list(space), "drink"] for space in (ANN, BOB)))
+def test_labels_may_be_a_list_and_pairs_come_from_a_generator(drinks: Memory) -> None:
+    spaces: list[Any] = [list(ANN), list(BOB)]
+    drinks.write(forget=((space, "drink") for space in spaces))
     assert texts(drinks, closed=True) == []
 
 
