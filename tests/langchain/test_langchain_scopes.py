@@ -93,7 +93,7 @@ def test_a_value_that_is_no_label_is_refused(value: object, *, in_context: bool)
         resolve_scope(USER, context, configurable)
 
 
-@pytest.mark.parametrize("value", ["a\nb", "a\x00b", "\ud800", "x" * 1025])
+@pytest.mark.parametrize("value", ["a\x00b", "\ud800", "x" * 1025])
 def test_a_value_that_breaks_the_rules_of_labels_is_refused(value: str) -> None:
     with pytest.raises(InvalidInputError, match=r"namespace\[1\]"):
         resolve_scope(USER, {"user_id": value}, {})
