@@ -157,8 +157,12 @@ class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, Tag
     ) -> None:
         await self.aclose()
 
+    # An open file has no second self: copies of it, and of what holds it, ask the same memory.
+
+    def __copy__(self) -> Self:
+        return self
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        # An open file has no second self: copies of what holds it ask the same memory.
         return self
 
     def __reduce__(self) -> NoReturn:
