@@ -1,8 +1,16 @@
 """`LangChainEmbedder`: LangChain embeddings in the service of a memory."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
 from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import run_in_executor
 
 from plugmem_core.inputs import check_type
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _MODEL_NAMES = ("model", "model_name", "model_id", "repo_id", "deployment")
 """Attributes by which embeddings tell which model they use."""
@@ -36,8 +44,9 @@ class LangChainEmbedder:
         self, embeddings: Embeddings, *, space_id: str | None = None, dim: int | None = None
     ) -> None:
         check_type(embeddings, Embeddings, "embeddings", "LangChain Embeddings")
+        check_type(space_id or "", str, "space_id", "a name of the model")
         self.embeddings = embeddings
-        self.space_id = _name_of(embeddings) if space_id is None else space_id
+        self.space_id = space_id or _name_of(embeddings)
         self.dim = dim
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -50,11 +59,29 @@ class LangChainEmbedder:
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector a text."""
-        return await self.embeddings.aembed_documents(texts)
+        if _has_own(self.embeddings, "aembed_documents"):
+            return await self.embeddings.aembed_documents(texts)
+        return await _in_a_new_thread(self.embeddings.embed_documents, texts)
 
     async def aembed_query(self, text: str) -> list[float]:
         """Return the vector of a question."""
-        return await self.embeddings.aembed_query(text)
+        if _has_own(self.embeddings, "aembed_query"):
+            return await self.embeddings.aembed_query(text)
+        return await _in_a_new_thread(self.embeddings.embed_query, text)
+
+
+def _has_own(embeddings: Embeddings, coroutine: str) -> bool:
+    return getattr(type(embeddings), coroutine) is not getattr(Embeddings, coroutine)
+
+
+async def _in_a_new_thread(embed: Callable[[T], R], what: T) -> R:
+    # The inherited coroutines need a thread of the event loop's pool. Verbs of the memory
+    # that wait for this very vector may hold all of those.
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        return await run_in_executor(pool, embed, what)
+    finally:
+        pool.shutdown(wait=False)
 
 
 def _name_of(embeddings: Embeddings) -> str:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
-from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from langchain_plugmem._mapping import DocumentMapping, store_documents, to_document
 from langchain_plugmem.embeddings import LangChainEmbedder
@@ -24,9 +24,11 @@ from plugmem_core import (
     RecalledFact,
     WrongTypeError,
 )
+from plugmem_core.clock import MAX_MS
 from plugmem_core.errors import shown
 from plugmem_core.inputs import MAX_ID, VectorLike, check_count, check_namespace, check_type
 from plugmem_core.model import SOURCES
+from plugmem_core.recall import make_query
 from plugmem_core.verbs.base import MAX_PAGE, twin
 
 Mode = Literal["hybrid", "vector", "text"]
@@ -126,7 +128,7 @@ class PlugmemVectorStore(VectorStore):
         self.namespace = check_namespace(namespace)
         self.mapping = mapping or DocumentMapping()
         self.mode = _check_mode(mode)
-        self.weights = {"recency": 0.0} if weights is None else dict(weights)
+        self.weights = {"recency": 0.0} if weights is None else _check_weights(weights)
 
     @classmethod
     def open(
@@ -162,7 +164,7 @@ class PlugmemVectorStore(VectorStore):
         *,
         ids: Iterable[str | None] | None = None,
         memory: Memory | None = None,
-        path: str | Path = ":memory:",
+        path: str | Path | None = None,
         **settings: Any,
     ) -> Self:
         """Make a store of texts.
@@ -173,11 +175,13 @@ class PlugmemVectorStore(VectorStore):
             metadatas: One a text.
             ids: One a text; made up where there is none.
             memory: An open memory to add to, instead of a `path`.
-            path: The file, made when missing.
+            path: The file, made when missing; by default there is none.
             **settings: As for the class.
         """
         if memory is None:
-            store = cls.open(path, embedding, **settings)
+            store = cls.open(":memory:" if path is None else path, embedding, **settings)
+        elif path is not None:
+            raise InvalidInputError("memory and path are two places; give one of them")
         else:
             store = cls(memory, **settings)
             if embedding is not None and store.embeddings is not embedding:
@@ -272,7 +276,11 @@ class PlugmemVectorStore(VectorStore):
         given = list(texts)
         for place, text in enumerate(given):
             check_type(text, str, f"texts[{place}]", "a str")
-        data = [{}] * len(given) if metadatas is None else _one_each(metadatas, given, "metadatas")
+        data = [None] * len(given)
+        if metadatas is not None:
+            data = _one_each(metadatas, given, "metadatas")
+        for place, one in enumerate(data):
+            check_type(one, (dict, NoneType), f"metadatas[{place}]", "a dict")
         documents = [
             Document(text, metadata=one or {}) for text, one in zip(given, data, strict=True)
         ]
@@ -288,25 +296,22 @@ class PlugmemVectorStore(VectorStore):
             self.memory.forget_many(self._all_ids())
             return True
         wanted = _check_ids(ids)
-        keyed = self.memory.get_by_keys(wanted, closed=True, namespace=self.namespace)
+        keyed = self._keyed(wanted, closed=True)
         self.memory.write(forget=sorted({(fact.namespace, str(fact.key)) for fact in keyed}))
-        self.memory.forget_many(
-            [
-                version.id
-                for fact in self._keyless(wanted)
-                for version in self.memory.history(fact.id, namespace=self.namespace)
-            ]
-        )
+        versions = {
+            version.id
+            for fact in self._keyless(wanted, keyed)
+            for version in self.memory.history(fact.id, namespace=self.namespace)
+        }
+        self.memory.forget_many(sorted(versions))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return documents by id, in the order asked; unknown ids are left out."""
+        """Return documents by id, as last added, in the order asked; unknown ids are left out."""
         wanted = _check_ids(ids)
-        facts = [
-            *self.memory.get_by_keys(wanted, namespace=self.namespace),
-            *self._keyless(wanted),
-        ]
-        found = [to_document(fact) for fact in facts]
+        keyed = self._keyed(wanted)
+        keyless = [fact for fact in self._keyless(wanted, keyed) if fact.is_current]
+        found = [to_document(fact) for fact in [*keyed, *keyless]]
         places = {key: place for place, key in enumerate(wanted)}
         return sorted(found, key=lambda document: places[str(document.id)])
 
@@ -575,24 +580,43 @@ class PlugmemVectorStore(VectorStore):
     def _arguments(self, given: Mapping[str, Any], mode: Mode) -> dict[str, Any]:
         """Return the arguments of `recall` for those of a search."""
         arguments = {name: value for name, value in given.items() if name != "mode"}
-        if "filter" in arguments:
+        wanted = _check_filter(arguments.pop("filter", None))
+        if wanted is not None:
             if arguments.get("where") is not None:
                 raise InvalidInputError("filter and where are one thing; give one of them")
-            arguments["where"] = _check_filter(arguments.pop("filter"))
+            arguments["where"] = wanted
         unknown = [name for name in arguments if name not in _SETTINGS]
         if unknown:
             raise InvalidInputError(
                 f"unknown {', '.join(map(repr, unknown))}; "
                 f"accepted are filter, mode, {', '.join(_SETTINGS)}"
             )
-        arguments["weights"] = {**self.weights, **(arguments.get("weights") or {})}
+        arguments["weights"] = {**self.weights, **_check_weights(arguments.get("weights"))}
         return {"sources": _SOURCES[mode], "token_budget": None, **arguments}
 
-    def _keyless(self, ids: Sequence[str]) -> list[Fact]:
-        """Return the current facts without a key whose ids these are."""
-        numbers = [int(one) for one in ids if _is_fact_id(one)]
+    def _keyed(self, ids: Sequence[str], *, closed: bool = False) -> list[Fact]:
+        """Return the facts under keys, those that become true only later, too.
+
+        Args:
+            ids: The keys.
+            closed: Whether to return every version, or only the last one of each.
+        """
+        # Two instants: at the later one, what has a time to live is gone.
+        found = {
+            fact.id if closed else (fact.namespace, fact.key): fact
+            for as_of in (None, MAX_MS)
+            for fact in self.memory.get_by_keys(
+                ids, as_of=as_of, closed=closed, namespace=self.namespace
+            )
+        }
+        return list(found.values())
+
+    def _keyless(self, ids: Sequence[str], keyed: Iterable[Fact]) -> list[Fact]:
+        """Return the facts without a key whose ids these are; a key goes before an id."""
+        taken = {fact.key for fact in keyed}
+        numbers = [int(one) for one in ids if _is_fact_id(one) and one not in taken]
         found = self.memory.get_many(numbers, namespace=self.namespace)
-        return [fact for fact in found if fact and fact.key is None and fact.is_current]
+        return [fact for fact in found if fact and fact.key is None]
 
     def _all_ids(self) -> list[int]:
         ids: list[int] = []
@@ -629,15 +653,35 @@ def _diverse(
     check_type(lambda_mult, (int, float), "lambda_mult", "a number from 0 to 1")
     if not 0 <= lambda_mult <= 1:
         raise InvalidInputError(f"lambda_mult is {lambda_mult}; give a number from 0 to 1")
-    if not facts:
+    return [to_document(facts[place]) for place in _chosen(asked, vectors, k, lambda_mult)]
+
+
+def _chosen(
+    asked: VectorLike, vectors: Sequence[VectorLike | None], k: int, lambda_mult: float
+) -> list[int]:
+    """Return the places of `k` vectors near a question and far from each other."""
+    if not vectors:
         return []
-    chosen = maximal_marginal_relevance(
-        np.asarray(asked, dtype=np.float32),
-        [np.asarray(vector, dtype=np.float32).tolist() for vector in vectors],
-        lambda_mult=lambda_mult,
-        k=k,
-    )
-    return [to_document(facts[place]) for place in chosen]
+    units = _units(vectors)
+    relevance = units @ _units([asked])[0]
+    redundancy = np.full(len(units), -1.0)
+    value = relevance  # of the first; nothing is redundant yet
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(units)):
+        chosen.append(int(np.argmax(value)))
+        redundancy = np.maximum(redundancy, units @ units[chosen[-1]])
+        value = lambda_mult * relevance - (1 - lambda_mult) * redundancy
+        value[chosen] = -np.inf
+    return chosen
+
+
+def _units(vectors: Sequence[VectorLike | None]) -> npt.NDArray[np.float64]:
+    """Return vectors at length 1; one without direction, as of a text without words, stays 0."""
+    rows = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units: npt.NDArray[np.float64] = np.zeros_like(rows)
+    np.divide(rows, lengths, out=units, where=lengths > 0)
+    return units
 
 
 def _pool(k: int, fetch_k: int) -> int:
@@ -649,6 +693,10 @@ def _check_mode(value: object) -> Mode:
         if value == mode:
             return mode  # type: ignore[no-any-return] # get_args has no types
     raise InvalidInputError(f"mode is {shown(value)}; give one of {', '.join(get_args(Mode))}")
+
+
+def _check_weights(value: Mapping[str, float] | None) -> dict[str, float]:
+    return make_query("", weights=value).weights
 
 
 def _check_filter(value: object) -> Mapping[str, Any] | None:
@@ -675,6 +723,8 @@ def _is_fact_id(text: str) -> bool:
 
 
 def _one_each(values: Iterable[Any], items: Sequence[object], name: str) -> list[Any]:
+    if isinstance(values, str):
+        raise WrongTypeError(f"{name} is {shown(values)}, one text; give a list, one a document")
     given = list(values)
     if len(given) != len(items):
         raise InvalidInputError(
