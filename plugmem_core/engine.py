@@ -238,6 +238,7 @@ class Engine:
             The vector by text, `None` for a text without direction. Texts whose vector is
             pending, because the embedder failed, are left out.
         """
+        self.sync()  # another handle may have written the first vectors, or these texts
         self.vectorizer.check_space(self.state)
         vectors: dict[str, Vector | None] = {}
         if self.state.dim:

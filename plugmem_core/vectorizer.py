@@ -140,8 +140,8 @@ def _checked_one(vector: VectorLike, dim: int) -> Vector | None:
     try:
         return check_vector(vector, "the embedder's vector", dim)
     except (InvalidInputError, VectorSpaceError) as error:
-        a_vector = not isinstance(error, WrongTypeError) and dim in (0, len(vector))
-        if a_vector and not np.any(vector):
+        size = 0 if isinstance(error, WrongTypeError) else len(vector)
+        if size and dim in (0, size) and not np.any(vector):
             return None  # a text without direction, such as one without words
         raise EmbedderError(str(error)) from error
 

@@ -246,6 +246,333 @@ def test_an_interrupt_is_no_failure_of_the_embedder(open_memory: OpenMemory, fak
     assert memory.stats().facts == 1
 
 
+# -- facts without a vector by choice
+
+
+def test_a_text_is_not_embedded_when_that_is_asked(open_memory: OpenMemory, fake: Fake) -> None:
+    memory = open_memory(embedder=fake)
+    assert memory.remember("one", embed=False).vector == "none"
+    assert memory.remember_guarded("two", entity="E", embed=False).receipt.vector == "none"
+    receipts = memory.remember_many([{"text": "three", "embed": False}, {"text": "four"}])
+    assert [receipt.vector for receipt in receipts] == ["none", "stored"]
+    assert fake.seen == [["four"]]
+    assert memory.stats().pending == 0
+    assert memory.maintain().embedded == 0
+    assert sources(memory, "one") == {"bm25", "vector"}  # the latter finds "four"
+    assert memory.verify().ok
+
+
+def test_a_given_vector_is_kept_whatever_embed_says(open_memory: OpenMemory, fake: Fake) -> None:
+    memory = open_memory(embedder=fake)
+    assert memory.remember("one", vector=[1.0, 0.0, 0.0], embed=False).vector == "stored"
+    assert fake.seen == []
+
+
+def test_not_embedding_needs_no_embedder_of_the_right_space(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
+    with open_memory(tmp_path / "m", embedder=fake) as memory:
+        memory.remember("one")
+    other = open_memory(tmp_path / "m", embedder=Fake(space_id="other"))
+    assert other.remember("two", embed=False).vector == "none"
+
+
+def test_a_fact_without_a_vector_gets_one_when_it_is_said_again(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one", embed=False)
+    again = memory.remember("one")
+    assert (again.id, again.outcome, again.vector) == (0, "unchanged", "stored")
+    assert shown(memory, 0) == [[1.0, 3.0, 0.5]]
+
+
+def test_a_fact_without_a_vector_waits_for_one_when_it_is_said_again_in_vain(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one", embed=False)
+    fake.answer = down
+    assert memory.remember("one").vector == "pending"
+    fake.answer = None
+    assert memory.maintain().embedded == 1
+    assert shown(memory, 0) == [[1.0, 3.0, 0.5]]
+
+
+def test_under_a_key_the_last_write_decides(open_memory: OpenMemory, fake: Fake) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one", key="k")
+    assert memory.remember("one", key="k", tags=["t"], embed=False).vector == "none"
+    assert memory.remember("one", key="k", tags=["u"]).vector == "stored"
+    assert fake.seen == [["one"]]
+
+
+@pytest.mark.parametrize("embed", [0, 1, None, "yes", []])
+def test_embed_is_true_or_false(memory: Memory, embed: Any) -> None:
+    with pytest.raises(WrongTypeError, match="embed"):
+        memory.remember("one", embed=embed)
+
+
+# -- a text is embedded once
+
+
+def shown(memory: Memory, *ids: int) -> list[Any]:
+    vectors = memory.vectors(ids)
+    return [None if vector is None else vector.tolist() for vector in vectors]
+
+
+def test_within_one_call_a_text_is_embedded_once(open_memory: OpenMemory, fake: Fake) -> None:
+    memory = open_memory(embedder=fake)
+    texts = ["one", "two", "one", "one", "three", "two"]
+    memory.remember_many({"text": text, "key": f"{n}"} for n, text in enumerate(texts))
+    assert fake.seen == [["one", "two", "three"]]
+    assert [row[1] for row in shown(memory, *range(6))] == [3.0, 3.0, 3.0, 3.0, 5.0, 3.0]
+
+
+def test_a_text_that_some_fact_has_is_not_embedded_again(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one")
+    fake.seen.clear()
+    memory.remember("one")  # confirmed
+    memory.remember("one", tags=["t"])  # revised
+    memory.remember("one", entity="E")
+    memory.remember_guarded("one", entity="F")
+    memory.remember("one", namespace=("other",))
+    memory.write(remember=[{"text": "one", "key": "k"}])
+    two = memory.remember("two", vector=[0.0, 1.0, 0.0])
+    memory.revise(two.id, "one")
+    assert fake.seen == []
+    last = memory.stats().facts
+    assert shown(memory, *range(last)).count([1.0, 3.0, 0.5]) == last - 1
+    assert memory.verify().ok
+
+
+def test_what_is_closed_or_forgotten_lends_its_vector_until_it_is_purged(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one")
+    memory.end(0)
+    assert memory.remember("one").id == 1
+    memory.forget_many([0, 1])
+    assert memory.remember("one", namespace=("b",)).vector == "stored"
+    assert fake.seen == [["one"]]
+    memory.forget(2)
+    memory.maintain()
+    assert memory.remember("one").vector == "stored"
+    assert fake.seen == [["one"], ["one"]]
+
+
+def test_only_the_same_text_lends_its_vector(open_memory: OpenMemory, fake: Fake) -> None:
+    memory = open_memory(embedder=fake)
+    for text in ("one", "One", "one ", "onе", "one."):
+        memory.remember(text)
+    assert fake.seen == [["one"], ["One"], ["one "], ["onе"], ["one."]]
+
+
+def test_texts_keep_their_vectors_across_handles_and_reopening(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
+    first = open_memory(tmp_path / "m", embedder=fake)
+    second = open_memory(tmp_path / "m", embedder=fake)
+    first.remember_many({"text": f"text {n}"} for n in range(1_200))
+    fake.seen.clear()
+    second.remember_many({"text": f"text {n}", "key": f"{n}"} for n in range(1_201))
+    assert fake.seen == [["text 1200"]]
+    first.close()
+    second.close()
+    third = open_memory(tmp_path / "m", embedder=fake)
+    third.remember("text 7", namespace=("n",))
+    assert fake.seen == [["text 1200"]]
+
+
+def test_a_vector_given_for_a_text_serves_the_text_elsewhere(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one", vector=[0.0, 0.0, 1.0])
+    memory.remember("one", entity="E")
+    assert fake.seen == []
+    assert shown(memory, 0, 1) == [[0.0, 0.0, 1.0]] * 2
+
+
+def test_a_known_text_needs_no_embedder_that_is_up(open_memory: OpenMemory, fake: Fake) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one")
+    fake.answer = down
+    receipts = memory.remember_many({"text": text, "key": text} for text in ("one", "two", "three"))
+    assert [receipt.vector for receipt in receipts] == ["stored", "pending", "pending"]
+
+
+def test_one_failed_call_leaves_all_of_its_texts_pending(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    fake.answer = down
+    memory = open_memory(embedder=fake)
+    receipts = memory.remember_many(
+        {"text": text, "key": f"{n}"} for n, text in enumerate(["one", "two", "one"])
+    )
+    assert {receipt.vector for receipt in receipts} == {"pending"}
+    assert fake.seen == [["one", "two"]]
+    fake.answer = None
+    fake.seen.clear()
+    assert memory.maintain().embedded == 3
+    assert fake.seen == [["one", "two"]]
+    assert shown(memory, 0, 1, 2) == [[1.0, 3.0, 0.5]] * 3
+
+
+def test_a_pending_fact_said_again_without_an_embedder_stays_pending(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
+    fake.answer = down
+    with open_memory(tmp_path / "m", embedder=fake) as memory:
+        memory.remember("one")
+    with open_memory(tmp_path / "m") as memory:
+        again = memory.remember("one", tags=["t"])
+        assert (again.outcome, again.vector) == ("revised", "pending")
+    fake.answer = None
+    with open_memory(tmp_path / "m", embedder=fake) as memory:
+        memory.maintain()
+        assert shown(memory, 1) == [[1.0, 3.0, 0.5]]
+
+
+# -- an embedder that does not know its dimension
+
+
+class Unsure(Fake):
+    """Learns its dimension as its users do: from the first vector."""
+
+    def __init__(self, space_id: str = "fake") -> None:
+        super().__init__(space_id)
+        self.dim = None  # type: ignore[assignment]  # what is tested here
+
+    def _vector(self, text: str) -> list[float]:
+        return [1.0, float(len(text)), 0.5]
+
+
+@pytest.fixture
+def unsure() -> Unsure:
+    return Unsure()
+
+
+def test_the_first_vector_tells_the_dimension(open_memory: OpenMemory, unsure: Unsure) -> None:
+    memory = open_memory(embedder=unsure)
+    assert memory.recall("xyz").facts == ()
+    assert memory.remember("one").vector == "stored"
+    assert sources(memory, "xyz") == {"vector"}
+    unsure.answer = lambda texts: [[1.0, 0.0]] * len(texts)
+    with pytest.raises(EmbedderError, match="2 components"):
+        memory.remember("two")
+    assert len(notes(memory, "one")) == 1
+    with pytest.raises(VectorSpaceError):
+        memory.remember("three", vector=[1.0, 0.0])
+    assert memory.stats().facts == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [[1.0, 2.0, 3.0], [1.0, 2.0]],
+        [[1.0, 2.0], [1.0, 2.0, 3.0]],
+        [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [1.0, 2.0]],
+        [[1.0, 2.0, 3.0], [0.0, 0.0]],
+        [[], [1.0]],
+        [[1.0] * 5_000],
+        [[float("nan"), 1.0]],
+    ],
+)
+def test_vectors_of_mixed_dimensions_are_an_error_and_nothing_is_stored(
+    open_memory: OpenMemory, unsure: Unsure, answer: list[list[float]]
+) -> None:
+    memory = open_memory(embedder=unsure)
+    unsure.answer = lambda _: answer
+    with pytest.raises(EmbedderError):
+        memory.remember_many({"text": f"text {n}"} for n in range(len(answer)))
+    assert memory.stats().facts == 0
+    unsure.answer = None
+    assert memory.remember("one").vector == "stored"
+    assert memory.verify().ok
+
+
+def test_texts_without_direction_do_not_tell_the_dimension(
+    open_memory: OpenMemory, unsure: Unsure
+) -> None:
+    memory = open_memory(embedder=unsure)
+    unsure.answer = lambda texts: [[0.0, 0.0]] * len(texts)
+    assert memory.remember("...").vector == "none"
+    unsure.answer = None
+    assert memory.remember("one").vector == "stored"
+
+
+def test_a_file_tells_the_dimension_when_it_is_opened_again(
+    open_memory: OpenMemory, unsure: Unsure, tmp_path: Path
+) -> None:
+    with open_memory(tmp_path / "m", embedder=unsure) as memory:
+        memory.remember("one")
+    memory = open_memory(tmp_path / "m", embedder=Unsure())
+    assert sources(memory, "xyz") == {"vector"}
+    assert memory.remember("two").vector == "stored"
+    wrong = Unsure()
+    wrong.answer = lambda texts: [[1.0, 0.0]] * len(texts)
+    other = open_memory(tmp_path / "m", embedder=wrong)
+    with pytest.raises(EmbedderError):
+        other.remember("three")
+    assert open_memory(tmp_path / "m", embedder=Fake()).remember("four").vector == "stored"
+    with pytest.raises(VectorSpaceError, match="'fake'"):
+        open_memory(tmp_path / "m", embedder=Unsure("other")).remember("five")
+
+
+def test_maintain_makes_pending_vectors_of_a_dimension_not_known_before(
+    open_memory: OpenMemory, unsure: Unsure, tmp_path: Path
+) -> None:
+    unsure.answer = down
+    with open_memory(tmp_path / "m", embedder=unsure) as memory:
+        memory.remember_many({"text": f"text {n}"} for n in range(200))
+        assert memory.maintain().embedded == 0
+    unsure.answer = None
+    memory = open_memory(tmp_path / "m", embedder=unsure)
+    assert memory.maintain().embedded == 200
+    assert (memory.stats().pending, memory.stats().vectors) == (0, 200)
+    assert sources(memory, "xyz") == {"vector"}
+    assert memory.verify().ok
+
+
+def test_maintain_keeps_to_the_dimension_of_its_first_batch(
+    open_memory: OpenMemory, unsure: Unsure
+) -> None:
+    unsure.answer = down
+    memory = open_memory(embedder=unsure)
+    memory.remember_many({"text": f"text {n}"} for n in range(200))
+    sizes = iter([3, 2])
+
+    def shrinking(texts: list[str]) -> list[list[float]]:
+        return [[1.0] * size for size in [next(sizes)] for _ in texts]
+
+    unsure.answer = shrinking
+    with pytest.raises(EmbedderError):
+        memory.maintain()
+    assert (memory.stats().pending, memory.stats().vectors) == (72, 128)
+    assert memory.verify().ok
+
+
+def test_an_announced_dimension_binds_an_embedder_that_knows_none(
+    open_memory: OpenMemory, unsure: Unsure
+) -> None:
+    memory = open_memory(embedder=unsure, dim=4)
+    with pytest.raises(EmbedderError, match="4"):
+        memory.remember("one")
+    assert open_memory(embedder=Unsure(), dim=3).remember("one").vector == "stored"
+
+
+def test_a_given_vector_and_a_made_one_must_agree(open_memory: OpenMemory, unsure: Unsure) -> None:
+    memory = open_memory(embedder=unsure)
+    with pytest.raises(PlugmemError, match="components"):
+        memory.remember_many([{"text": "one", "vector": [1.0, 0.0]}, {"text": "two"}])
+    assert memory.stats().facts == 0
+
+
 # -- the embedder breaks its contract
 
 BAD_ANSWERS: dict[str, Answer] = {

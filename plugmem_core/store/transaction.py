@@ -302,8 +302,11 @@ class Transaction(EdgeWrites):
                 "give no earlier instant, or forget that fact first"
             )
         self._close(target, self._now if fact.valid_from is None else fact.valid_from)
-        if fact.keep_vector and fact.vector is None and target.vector == STORED:
-            fact.vector = self._read_vector(target.id)
+        if fact.keep_vector and fact.vector is None:
+            if target.vector == STORED:
+                fact.vector = self._read_vector(target.id)
+            elif target.vector == PENDING and fact.text == target.text:
+                fact.pending = True
         return self._insert(fact, namespace, entity, revises=target.id)
 
     def _confirm(self, row: FactRow, fact: FactWrite) -> FactRow:
@@ -311,6 +314,8 @@ class Transaction(EdgeWrites):
         if fact.vector is not None and not self._has_vector(row.id, fact.vector):
             self._put_vector(row.id, fact.vector)
             confirmed = confirmed._replace(vector=STORED)
+        elif fact.pending and row.vector == NO_VECTOR:
+            confirmed = confirmed._replace(vector=PENDING)
         if confirmed != row or row.id in self._new_vectors:
             return self._update_fact(confirmed)
         return row

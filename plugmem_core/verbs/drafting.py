@@ -25,7 +25,7 @@ from plugmem_core.inputs import (
     check_vector,
 )
 from plugmem_core.model import Namespace
-from plugmem_core.store import PENDING, FactRow, FactWrite, Transaction, Vector, dump_json
+from plugmem_core.store import FactRow, FactWrite, Transaction, Vector, dump_json
 from plugmem_core.text import check_fact_text
 from plugmem_core.verbs.base import Verbs
 
@@ -166,8 +166,6 @@ class Drafting(Verbs):
             raise InvalidInputError("links needs an entity to start from; give entity as well")
         embedded = "text" in given and self._engine.vectorizer.embedder is not None
         draft.keep_vector = "vector" not in given and not embedded
-        if draft.text == target.text and target.vector == PENDING and draft.vector is None:
-            draft.pending = "vector" not in given
 
 
 def _about(place: int, error: E) -> E:
