@@ -12,6 +12,7 @@ import pytest
 
 from plugmem_core import (
     CorruptError,
+    HashingEmbedder,
     Memory,
     MemoryConfig,
     PlugmemError,
@@ -204,6 +205,100 @@ def test_a_migration_that_fails_leaves_the_older_file(
     assert sql(path, "SELECT name FROM sqlite_master WHERE name = 'half'") == []
 
 
+# -- the first version: texts of current facts only could be looked up
+
+FIRST = (
+    "DROP INDEX facts_digest",
+    "CREATE INDEX facts_digest ON facts (digest) WHERE valid_to IS NULL AND forgotten_at IS NULL",
+    "PRAGMA user_version = 1",
+)
+DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+
+
+def fill(path: Path) -> list[Any]:
+    """Write revised, forgotten and ended facts, vectors and an edge; returns what is there."""
+    with Memory.open(path) as memory:
+        memory.remember("tea", entity="Ann", tags=["t"], key="drink", vector=[1.0, 0.0])
+        memory.remember("coffee", entity="Ann", key="drink", links=[("likes", "Bob")])
+        memory.remember("bread", namespace=("x",), vector=[0.0, 1.0], metadata={"n": 1})
+        memory.remember("forgotten", vector=[1.0, 1.0])
+        memory.forget(3)
+        memory.end(2)
+        return everything(memory)
+
+
+def everything(memory: Memory) -> list[Any]:
+    facts = list(memory.list_facts(closed=True))
+    vectors = [None if one is None else one.tolist() for one in memory.vectors(range(4))]
+    found = memory.recall("tea coffee bread", closed=True).facts
+    return [facts, vectors, list(memory.edges()), [fact.id for fact in found]]
+
+
+@pytest.fixture
+def first_version(path: Path) -> Path:
+    """A file as the first version left it."""
+    fill(path)
+    sql(path, *FIRST)
+    return path
+
+
+def test_a_file_of_the_first_version_becomes_like_a_new_one(
+    first_version: Path, tmp_path: Path
+) -> None:
+    Memory.open(tmp_path / "fresh").close()
+    assert sql(first_version, DEFINITIONS) != sql(tmp_path / "fresh", DEFINITIONS)
+    Memory.open(first_version).close()
+    assert sql(first_version, "PRAGMA user_version") == [(2,)]
+    assert sql(first_version, DEFINITIONS) == sql(tmp_path / "fresh", DEFINITIONS)
+    assert sql(first_version, "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.parametrize("checkpointed", [True, False])
+def test_a_file_of_the_first_version_keeps_everything(path: Path, checkpointed: bool) -> None:
+    before = fill(path)
+    sql(path, *FIRST)
+    if not checkpointed:
+        path.with_name(f"{path.name}-index").unlink()
+    with Memory.open(path) as memory:
+        assert everything(memory) == before
+        assert (memory.stats().facts, memory.stats().vectors) == (4, 3)
+        assert memory.verify().ok
+        assert memory.remember("coffee", entity="Ann", key="drink").outcome == "unchanged"
+        assert memory.remember("bread", namespace=("x",)).outcome == "created"
+        assert memory.verify().ok
+
+
+def test_a_file_of_the_first_version_lends_the_vectors_of_its_texts(path: Path) -> None:
+    class Counting(HashingEmbedder):
+        seen: list[str] = []  # noqa: RUF012 - of this one test
+
+        def embed_documents(self, texts: list[str]) -> list[Any]:
+            self.seen.extend(texts)
+            return super().embed_documents(texts)
+
+    embedder = Counting(8)
+    with Memory.open(path, embedder=embedder) as memory:
+        memory.remember_many([{"text": "tea"}, {"text": "bread"}])
+        memory.end(0)
+    sql(path, *FIRST)
+    embedder.seen.clear()
+    with Memory.open(path, embedder=embedder) as memory:
+        memory.remember_many([{"text": "tea"}, {"text": "bread", "key": "k"}, {"text": "milk"}])
+    assert embedder.seen == ["milk"]
+
+
+def test_a_reader_refuses_the_first_version_and_says_what_to_do(first_version: Path) -> None:
+    first_version.with_name(f"{first_version.name}-index").unlink()
+    sql(first_version, "PRAGMA journal_mode = DELETE")
+    assert_refused(
+        first_version, StorageError, "older version; open it once for writing", read_only=True
+    )
+    assert sql(first_version, "PRAGMA user_version") == [(1,)]
+    Memory.open(first_version).close()
+    with Memory.open(first_version, read_only=True) as memory:
+        assert memory.stats().facts == 4
+
+
 # -- read-only handles
 
 
@@ -214,6 +309,10 @@ def writes(memory: Memory) -> list[Callable[[], object]]:
         lambda: memory.remember_guarded("no", entity="a"),
         lambda: memory.revise(0, "no"),
         lambda: memory.forget(0),
+        lambda: memory.end(0),
+        lambda: memory.set_ttl([0], 60),
+        lambda: memory.write(remember=[{"text": "no"}]),
+        lambda: memory.write(forget=[((), "k")]),
         lambda: memory.link("a", "knows", "b"),
         lambda: memory.unlink("a", "knows", "b"),
         lambda: memory.rename_entity("a", "b"),
