@@ -1,13 +1,16 @@
 """A memory of dicts and lists: what the verbs mean, in the plainest way, with no index at all."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from plugmem_core import ClosedFactError, InvalidInputError, Namespace, NotFoundError
+from plugmem_core import ClosedFactError, InvalidInputError, Namespace, NotFoundError, PlugmemError
 
 FOREVER = 1 << 62
+
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass
@@ -125,6 +128,42 @@ class NaiveMemory:
         known, fact.forgotten = fact.forgotten, True
         return not known
 
+    def end(self, fact_id: int, valid_to: int | None) -> None:
+        fact = self._visible(fact_id)
+        if fact.valid_to is not None:
+            raise ClosedFactError
+        latest = max(self.now, fact.valid_from)
+        at = latest if valid_to is None else valid_to
+        if not fact.valid_from <= at <= latest:
+            raise InvalidInputError
+        fact.valid_to, fact.closed_at = at, self.now
+
+    def set_ttl(self, ids: list[int], ttl: int | None, *, namespace: Namespace) -> int:
+        found = [f for f in self.shown() if f.id in ids and _within(f.namespace, namespace)]
+        for fact in found:
+            fact.expires_at = None if ttl is None else self.now + 1_000 * ttl
+        return len(found)
+
+    def write(
+        self,
+        remember: list[dict[str, Any]],
+        forget: list[tuple[Namespace, str]],
+        end: list[tuple[Namespace, str]],
+    ) -> list[tuple[int, str]]:
+        before = deepcopy((self.facts, self.names))
+        try:
+            for fact in self.facts:
+                place = fact.namespace, fact.key
+                fact.forgotten = fact.forgotten or (place in forget and not fact.purged)
+            for fact in self.facts:
+                place = fact.namespace, fact.key
+                if place in end and fact.valid_to is None and not fact.purged:
+                    fact.valid_to, fact.closed_at = max(self.now, fact.valid_from), self.now
+            return [self.remember(**one) for one in remember]
+        except PlugmemError:
+            self.facts, self.names = before
+            raise
+
     def link(
         self,
         src: str,
@@ -203,6 +242,9 @@ class NaiveMemory:
     def tags(self) -> dict[str, int]:
         return count(tag for fact in self.current() for tag in fact.tags)
 
+    def namespaces(self, scope: Namespace) -> dict[Namespace, int]:
+        return count(f.namespace for f in self.current() if _within(f.namespace, scope))
+
     def edges_at(self, at: int | None) -> list[NaiveEdge]:
         instant = self.now if at is None else at
         return [
@@ -275,8 +317,8 @@ class NaiveMemory:
             self.names.setdefault((namespace, name.lower()), name)
 
 
-def count(things: Iterable[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
+def count(things: Iterable[T]) -> dict[T, int]:
+    counts: dict[T, int] = {}
     for thing in things:
         counts[thing] = counts.get(thing, 0) + 1
     return counts

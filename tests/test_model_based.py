@@ -37,6 +37,22 @@ offsets = st.none() | st.integers(-4, 4)
 ttls = st.sampled_from([None, None, None, 2, 5, 9])
 choices = st.integers(0, 99)  # which fact, counted from the newest
 handles = st.integers(0, 1)
+pairs = st.lists(st.tuples(spaces, st.sampled_from([KEY, KEY, "other"])), max_size=2)
+drafts = st.lists(
+    st.fixed_dictionaries(
+        {
+            "text": texts,
+            "entity": st.none() | entities,
+            "tags": tag_lists,
+            "metadata": metadata.map(lambda value: value or {}),
+            "key": st.none() | st.just(KEY),
+            "namespace": spaces,
+            "valid_from": offsets,
+            "ttl": ttls,
+        }
+    ),
+    max_size=3,
+)
 
 
 def outcome(call: Callable[[], T]) -> T | type[PlugmemError]:
@@ -128,6 +144,44 @@ class MemoryMachine(RuleBasedStateMachine):
         found = outcome(lambda: self.memories[handle].forget(fact_id))
         assert found == outcome(lambda: self.model.forget(fact_id))
 
+    @rule(handle=handles, choice=choices, offset=offsets)
+    def end(self, handle: int, choice: int, offset: int | None) -> None:
+        fact_id, at = self.choose(choice), self.instant(offset)
+        ended = outcome(lambda: self.memories[handle].end(fact_id, at))
+        expected = outcome(lambda: self.model.end(fact_id, at))
+        if isinstance(ended, type):
+            assert ended == expected
+        else:
+            assert ended == self.as_fact(self.model.facts[fact_id])
+
+    @rule(
+        handle=handles, several=st.lists(choices, max_size=3), ttl=st.none() | st.integers(1, 9),
+        namespace=spaces,
+    )  # fmt: skip
+    def set_ttl(
+        self, handle: int, several: list[int], ttl: int | None, namespace: Namespace
+    ) -> None:
+        ids = [self.choose(choice) for choice in several]
+        found = self.memories[handle].set_ttl(ids, ttl, namespace=namespace)
+        assert found == self.model.set_ttl(ids, ttl, namespace=namespace)
+
+    @rule(handle=handles, remember=drafts, forget=pairs, end=pairs)
+    def write(
+        self,
+        handle: int,
+        remember: list[dict[str, Any]],
+        forget: list[tuple[Namespace, str]],
+        end: list[tuple[Namespace, str]],
+    ) -> None:
+        facts = [{**one, "valid_from": self.instant(one["valid_from"])} for one in remember]
+        memory = self.memories[handle]
+        receipts = outcome(lambda: memory.write(remember=facts, forget=forget, end=end))
+        expected = outcome(lambda: self.model.write(facts, forget, end))
+        if isinstance(receipts, type):
+            assert receipts == expected
+        else:
+            assert [(one.id, one.outcome) for one in receipts] == expected
+
     @rule(
         handle=handles, src=entities, relation=st.just("knows"), dst=entities,
         choice=st.none() | choices, offset=offsets, namespace=spaces,
@@ -205,6 +259,9 @@ class MemoryMachine(RuleBasedStateMachine):
             chain = [fact.id for fact in memory.history(fact_id)]
             assert chain == self.model.history(fact_id)
         assert {tag.name: tag.facts for tag in memory.tags()} == self.model.tags()
+        for space in SPACES:
+            found = {one.namespace: one.facts for one in memory.namespaces(namespace=space)}
+            assert found == self.model.namespaces(space)
         facts = self.model.facts
         stats = memory.stats()
         assert stats.facts == sum(not fact.purged for fact in facts)
@@ -229,6 +286,9 @@ class MemoryMachine(RuleBasedStateMachine):
         ids(View(namespace=space), lambda fact: tag not in fact.tags, not_tags=[tag])
         ids(View(as_of=one), lambda fact: fact.entity == entity.lower(), entity=entity)
         ids(View(closed=closed), lambda fact: fact.key == KEY, key=KEY)
+        keyed = memory.get_by_keys([KEY], as_of=one, closed=closed, namespace=space)
+        view = View(as_of=one, closed=closed, namespace=space)
+        assert [fact.id for fact in keyed] == self.model.list_facts(view, lambda f: f.key == KEY)
         ids(View(), lambda fact: fact.metadata.get("n") == number, where={"n": number})
         ids(View(), lambda fact: fact.metadata.get("n", 9) > 0, where={"n": {"$ne": 0}})
         start, end = sorted((one, other))
