@@ -21,6 +21,7 @@ from plugmem_core import (
     InvalidInputError,
     Memory,
     MemoryConfig,
+    NotFoundError,
     RecalledFact,
     WrongTypeError,
 )
@@ -241,6 +242,8 @@ class PlugmemVectorStore(VectorStore):
         Raises:
             InvalidInputError: A document cannot be a fact; it is named, and none was stored.
         """
+        if isinstance(documents, Document):  # which can be iterated, too
+            raise WrongTypeError(f"documents is {shown(documents)}, one document; give a list")
         given = list(documents)
         for place, one in enumerate(given):
             check_type(one, Document, f"documents[{place}]", "a Document")
@@ -292,19 +295,15 @@ class PlugmemVectorStore(VectorStore):
         Args:
             ids: Which; `None` means all in the scope of this store.
         """
-        if ids is None:
-            self.memory.forget_many(self._all_ids())
+        wanted = None if ids is None else _check_ids(ids)
+        while True:
+            try:
+                self.memory.forget_many(
+                    self._all_ids() if wanted is None else self._versions(wanted)
+                )
+            except NotFoundError:  # another process has removed one since; look again
+                continue
             return True
-        wanted = _check_ids(ids)
-        keyed = self._keyed(wanted, closed=True)
-        self.memory.write(forget=sorted({(fact.namespace, str(fact.key)) for fact in keyed}))
-        versions = {
-            version.id
-            for fact in self._keyless(wanted, keyed)
-            for version in self.memory.history(fact.id, namespace=self.namespace)
-        }
-        self.memory.forget_many(sorted(versions))
-        return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return documents by id, as last added, in the order asked; unknown ids are left out."""
@@ -416,8 +415,7 @@ class PlugmemVectorStore(VectorStore):
             lambda_mult: 1 goes by relevance alone, 0 by difference alone.
             **kwargs: See the class.
         """
-        found = self._recall(None, _pool(k, fetch_k), {**kwargs, "mode": "vector"}, embedding)
-        facts = [one.fact for one in found]
+        facts = [one.fact for one in self._near(embedding, _pool(k, fetch_k), kwargs)]
         vectors = self.memory.vectors([fact.id for fact in facts])
         return _diverse(embedding, facts, vectors, k, lambda_mult)
 
@@ -556,8 +554,15 @@ class PlugmemVectorStore(VectorStore):
     def _nearest(
         self, embedding: VectorLike, k: int, given: dict[str, Any]
     ) -> list[tuple[Document, float]]:
-        found = self._recall(None, k, {**given, "mode": "vector"}, embedding)
-        return [(to_document(one.fact), _raw(one)) for one in found]
+        return [(to_document(one.fact), _raw(one)) for one in self._near(embedding, k, given)]
+
+    def _near(self, embedding: VectorLike, k: int, given: dict[str, Any]) -> list[_Found]:
+        if given.get("mode", "vector") != "vector":
+            raise InvalidInputError(
+                f"mode is {shown(given['mode'])}, but a vector is compared with vectors only; "
+                "leave mode out"
+            )
+        return self._recall(None, k, {**given, "mode": "vector"}, embedding)
 
     def _recall(
         self, query: str | None, k: int, given: Mapping[str, Any], vector: VectorLike | None
@@ -591,6 +596,10 @@ class PlugmemVectorStore(VectorStore):
                 f"unknown {', '.join(map(repr, unknown))}; "
                 f"accepted are filter, mode, {', '.join(_SETTINGS)}"
             )
+        if mode != "hybrid" and "sources" in arguments:
+            raise InvalidInputError(
+                f'mode "{mode}" is one source already; give sources with mode="hybrid"'
+            )
         arguments["weights"] = {**self.weights, **_check_weights(arguments.get("weights"))}
         return {"sources": _SOURCES[mode], "token_budget": None, **arguments}
 
@@ -617,6 +626,15 @@ class PlugmemVectorStore(VectorStore):
         numbers = [int(one) for one in ids if _is_fact_id(one) and one not in taken]
         found = self.memory.get_many(numbers, namespace=self.namespace)
         return [fact for fact in found if fact and fact.key is None]
+
+    def _versions(self, ids: Sequence[str]) -> list[int]:
+        """Return every version of the documents with these ids."""
+        keyed = self._keyed(ids, closed=True)
+        versions = {fact.id for fact in keyed}
+        for fact in self._keyless(ids, keyed):
+            chain = self.memory.history(fact.id, namespace=self.namespace)
+            versions.update(version.id for version in chain)
+        return sorted(versions)
 
     def _all_ids(self) -> list[int]:
         ids: list[int] = []
