@@ -339,8 +339,11 @@ class FactVerbs(Drafting):
         scope = check_namespace(namespace)
         at = None if valid_to is None else to_ms(valid_to, "valid_to")
         with self._engine.writing() as transaction:
-            transaction.end(self._visible_row(transaction, fact_id, scope), at)
-        return self._engine.facts([fact_id])[0]
+            row = self._visible_row(transaction, fact_id, scope)
+            # Read while nobody else can write: afterwards it may be forgotten and purged.
+            [fact] = self._engine.facts([fact_id])
+            ended = transaction.end(row, at)
+        return fact._replace(valid_to=ended.valid_to)
 
     def set_ttl(self, ids: Iterable[int], ttl: float | None, *, namespace: Namespace = ()) -> int:
         """Let facts disappear some time from now, or never.
