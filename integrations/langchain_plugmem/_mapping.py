@@ -19,6 +19,7 @@ on every document: instants as ISO-8601 text, tuples as lists, `None` for what i
 missing. So a prompt may name them, and the whole survives JSON.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, get_args
 from uuid import uuid4
@@ -36,6 +37,7 @@ from plugmem_core import (
     RecalledFact,
     RecallResult,
     TooLargeError,
+    WrongTypeError,
 )
 from plugmem_core.clock import to_datetime
 
@@ -132,16 +134,25 @@ def store_documents(
     except PlugmemError as error:
         if error.place is None:
             raise
-        raise _about(documents[error.place], error.place, error) from error
+        raise _about(documents[error.place], error.place, error, mapping) from error
     return ids
 
 
-def _about(document: Document, place: int, error: PlugmemError) -> PlugmemError:
+def _about(
+    document: Document, place: int, error: PlugmemError, mapping: DocumentMapping
+) -> PlugmemError:
+    """Return an error of a fact as one of the document it was to be made of."""
     name = f"document {place}" if document.id is None else f"document {document.id!r}"
-    problem = f"{name}: {error.__cause__}"
-    if isinstance(error, TooLargeError) and str(error.__cause__).startswith("text "):
+    problem = str(error.__cause__)
+    field = re.split(r"\W", problem, maxsplit=1)[0]
+    key = dict(mapping).get(field)
+    if key is not None:
+        name += f": metadata {key!r}"
+    if field == "text" and isinstance(error, TooLargeError):
         problem += ", for example with RecursiveCharacterTextSplitter of langchain-text-splitters"
-    return type(error)(problem)
+    if field == "metadata" and isinstance(error, WrongTypeError):
+        problem += ", and dates as ISO-8601 text"
+    return type(error)(f"{name}: {problem}")
 
 
 def to_documents(result: RecallResult, include: Iterable[str]) -> list[Document]:

@@ -242,8 +242,6 @@ class PlugmemVectorStore(VectorStore):
         Raises:
             InvalidInputError: A document cannot be a fact; it is named, and none was stored.
         """
-        if isinstance(documents, Document):  # which can be iterated, too
-            raise WrongTypeError(f"documents is {shown(documents)}, one document; give a list")
         given = list(documents)
         for place, one in enumerate(given):
             check_type(one, Document, f"documents[{place}]", "a Document")
