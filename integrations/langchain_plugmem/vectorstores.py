@@ -552,7 +552,7 @@ class PlugmemVectorStore(VectorStore):
     def _nearest(
         self, embedding: VectorLike, k: int, given: dict[str, Any]
     ) -> list[tuple[Document, float]]:
-        return [(to_document(one.fact), _raw(one)) for one in self._near(embedding, k, given)]
+        return [(to_document(one.fact), _cosine(one)) for one in self._near(embedding, k, given)]
 
     def _near(self, embedding: VectorLike, k: int, given: dict[str, Any]) -> list[_Found]:
         if given.get("mode", "vector") != "vector":
@@ -652,11 +652,16 @@ def _raw(found: _Found) -> float:
     return found.explained.evidence[0].raw
 
 
+def _cosine(found: _Found) -> float:
+    # Vectors are compared in fewer bits than they came with, which can give a little over 1.
+    return max(-1.0, min(1.0, _raw(found)))
+
+
 def _fused(found: _Found) -> float:
     return found.fact.score
 
 
-_SCORES: dict[str, Callable[[_Found], float]] = {"hybrid": _fused, "vector": _raw, "text": _raw}
+_SCORES: dict[str, Callable[[_Found], float]] = {"hybrid": _fused, "vector": _cosine, "text": _raw}
 
 
 def _diverse(

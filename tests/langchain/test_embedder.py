@@ -197,9 +197,9 @@ def test_another_dimension_is_refused_with_both_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.plugmem"
     with PlugmemVectorStore.from_texts(["tea"], PLAIN, path=path):
         pass
-    with Memory.open(path, embedder=LangChainEmbedder(PLAIN, dim=9)) as memory:
-        with pytest.raises(VectorSpaceError, match=r"4 components.*9"):
-            memory.remember("milk")
+    memory = Memory.open(path, embedder=LangChainEmbedder(PLAIN, dim=9))
+    with memory, pytest.raises(VectorSpaceError, match=r"4 components.*9"):
+        memory.remember("milk")
     with pytest.raises(EmbedderError, match=r"9 components.*4"):
         PlugmemVectorStore.from_texts(["milk"], DeterministicFakeEmbedding(size=9), path=path)
 

@@ -109,6 +109,18 @@ def test_by_vector_the_score_is_the_cosine_whatever_the_length(winds: PlugmemVec
     assert [score for _, score in found] == pytest.approx([1, math.sqrt(0.5)])
 
 
+def test_a_cosine_is_never_over_1() -> None:
+    embeddings = DeterministicFakeEmbedding(size=4)
+    texts = [f"note {number}" for number in range(100)]
+    store = PlugmemVectorStore.from_texts(texts, embeddings)
+    for text in texts:
+        [(document, score)] = store.similarity_search_with_score(text, k=1, mode="vector")
+        assert document.page_content == text
+        assert 0.99 < score <= 1
+        vector = embeddings.embed_query(text)
+        assert store.similarity_search_by_vector_with_score(vector, k=1) == [(document, score)]
+
+
 def test_in_mode_text_the_score_is_bm25(store: PlugmemVectorStore) -> None:
     store.add_texts(["alpha beta", "alpha gamma"], ids=["1", "2"])
     [(document, score)] = store.similarity_search_with_score("beta", mode="text")
@@ -328,6 +340,18 @@ def test_a_constructor_argument_that_breaks_its_rule_is_refused(
 ) -> None:
     with pytest.raises(InvalidInputError):
         PlugmemVectorStore(**{"memory": memory, **settings})
+
+
+def test_a_mode_or_sources_that_contradict_the_search_are_refused(
+    winds: PlugmemVectorStore,
+) -> None:
+    with pytest.raises(InvalidInputError, match="leave mode out"):
+        winds.similarity_search_by_vector([1.0, 0.0], mode="text")
+    with pytest.raises(InvalidInputError, match="leave mode out"):
+        winds.max_marginal_relevance_search_by_vector([1.0, 0.0], mode="hybrid")
+    with pytest.raises(InvalidInputError, match='give sources with mode="hybrid"'):
+        winds.similarity_search("east", mode="text", sources=["vector"])
+    assert len(winds.similarity_search("east", sources=["bm25"])) == 1
 
 
 def test_a_vector_of_another_dimension_is_refused(winds: PlugmemVectorStore) -> None:
@@ -575,7 +599,7 @@ async def test_what_cannot_be_added_is_named_and_nothing_is_stored(
 
 @pytest.mark.parametrize("documents", [["tea"], [None], Document("tea"), [{"page_content": "tea"}]])
 def test_only_documents_are_documents(store: PlugmemVectorStore, documents: Any) -> None:
-    with pytest.raises(WrongTypeError, match=r"documents\[0\] is .* give a Document"):
+    with pytest.raises(WrongTypeError, match=r"documents.* is .* give a "):
         store.add_documents(documents)
 
 
