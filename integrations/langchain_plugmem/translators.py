@@ -68,8 +68,9 @@ class PlugmemTranslator(Visitor):
 
 def _plain(value: Any) -> Any:
     """Return a value as metadata has it; dates and times come with their type."""
-    if isinstance(value, Mapping) and value.get("type") in ("date", "datetime"):
-        return value[str(value["type"])]
+    if isinstance(value, Mapping):
+        kind = value.get("type")
+        return value[kind] if kind in ("date", "datetime") and kind in value else value
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value
