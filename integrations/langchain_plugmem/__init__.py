@@ -84,26 +84,25 @@ _HOMES = {
 }
 """The module of each name."""
 
-_EXTRAS = {
-    "langchain_core": "langchain",
-    "langgraph": "langgraph",
-    "langchain": "agents",
-    "langchain_classic": "classic",
-}
-"""The extra that brings a package."""
+_EXTRAS = {"memory": "classic", "middleware": "agents", "stores": "langgraph"}
+"""The extra of a module; of every other, `langchain`."""
+
+_OPTIONAL = {"langchain_core", "langgraph", "langchain", "langchain_classic"}
+"""The packages that extras bring."""
 
 
 def __getattr__(name: str) -> Any:
     # On first use, so that a missing extra is named instead of one of its modules.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _HOMES[name]
     try:
-        home = import_module(f"{__name__}.{_HOMES[name]}")
+        home = import_module(f"{__name__}.{module}")
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in _EXTRAS:
+        if package not in _OPTIONAL:
             raise
-        needed, extra = package.replace("_", "-"), _EXTRAS[package]
+        needed, extra = package.replace("_", "-"), _EXTRAS.get(module, "langchain")
         raise ImportError(
             f"{name} needs {needed}; run: pip install 'plugmem-core[{extra}]'"
         ) from error

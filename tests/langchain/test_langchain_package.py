@@ -20,13 +20,16 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
         ("PlugmemChatMessageHistory", "langchain_core", "langchain-core", "langchain"),
         ("PlugmemMemory", "langchain_classic", "langchain-classic", "classic"),
         ("PlugmemMiddleware", "langchain", "langchain", "agents"),
+        ("PlugmemMemory", "langchain_core", "langchain-core", "classic"),
+        ("PlugmemMiddleware", "langgraph", "langgraph", "agents"),
         ("PlugmemStore", "langgraph", "langgraph", "langgraph"),
+        ("PlugmemStore", "langchain_core", "langchain-core", "langgraph"),
         ("PlugmemRetriever", "langchain_core", "langchain-core", "langchain"),
         ("PlugmemToolkit", "langchain_core", "langchain-core", "langchain"),
         ("PlugmemVectorStore", "langchain_core", "langchain-core", "langchain"),
     ],
 )
-def test_a_missing_package_is_named_with_its_extra(
+def test_a_missing_package_is_named_with_the_extra_that_is_enough(
     name: str, missing: str, package: str, extra: str
 ) -> None:
     done = run_python(
@@ -36,6 +39,14 @@ def test_a_missing_package_is_named_with_its_extra(
     )
     assert f"ImportError: {name} needs {package}" in done.stderr
     assert f"pip install 'plugmem-core[{extra}]'" in done.stderr
+
+
+def test_the_conformance_suite_names_its_extra() -> None:
+    done = run_python(
+        "import sys; sys.modules['langgraph'] = None\nimport langchain_plugmem.testing"
+    )
+    assert "ImportError: langchain_plugmem.testing needs langgraph" in done.stderr
+    assert "pip install 'plugmem-core[langgraph]'" in done.stderr
 
 
 def test_the_package_lists_what_it_offers() -> None:
