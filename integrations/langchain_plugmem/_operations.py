@@ -21,6 +21,7 @@ from plugmem_core.inputs import check_count, check_key, check_type
 
 def check_op(op: Op) -> None:
     """Refuse an operation that breaks a rule, before anything of its batch is done."""
+    _check_place(op)
     validate_op_namespace(op)
     if isinstance(op, GetOp | PutOp):
         check_type(op.key, str, "key", "a str")
@@ -38,6 +39,15 @@ def check_op(op: Op) -> None:
         raise WrongTypeError(f"{shown(op)} is no operation of a store")
 
 
+def _check_place(op: Op) -> None:
+    # A str would pass for the labels it is made of.
+    if isinstance(op, GetOp | PutOp):
+        check_type(op.namespace, tuple, "namespace", 'a tuple of labels, such as ("users", "ann")')
+    elif isinstance(op, SearchOp):
+        accepted = (tuple, list)
+        check_type(op.namespace_prefix, accepted, "namespace_prefix", "a tuple of labels")
+
+
 def _check_put(op: PutOp) -> None:
     if op.value is not None and not isinstance(op.value, Mapping):
         raise WrongTypeError(
@@ -47,7 +57,9 @@ def _check_put(op: PutOp) -> None:
     if op.index is not None and op.index is not False:
         check_paths(op.index, "index")
     if op.ttl is not None and (
-        isinstance(op.ttl, bool) or not isinstance(op.ttl, int | float) or not op.ttl > 0
+        isinstance(op.ttl, bool)
+        or not isinstance(op.ttl, int | float)
+        or not 0 < op.ttl < float("inf")
     ):
         raise InvalidInputError(f"ttl is {shown(op.ttl)}; give minutes, more than 0, or None")
 
