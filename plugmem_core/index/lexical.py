@@ -140,7 +140,10 @@ class RankBm25:
         return Ranked.of([fact for _, fact in best], [score for score, _ in best])
 
     def ceiling(self, tokens: list[str]) -> float:
-        """Return the score that no text can exceed for a query."""
+        """Return the score that no text can exceed for a query.
+
+        In BM25L one that repeats a word can: the package multiplies by its frequency.
+        """
         model, _ = self._current_model() if self._tokens else (None, None)
         if model is None:
             return 0.0

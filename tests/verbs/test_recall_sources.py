@@ -471,6 +471,30 @@ def test_a_numeric_example_by_hand(open_memory: OpenMemory) -> None:
     assert relevance(memory, "tea") == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize("lexical", ["okapi", "bm25l", "bm25plus"])
+@pytest.mark.parametrize(("word", "fact"), [("rain", 4), ("tea", 0), ("tea", 1), ("milk", 2)])
+def test_each_kind_of_bm25_is_measured_by_its_own_most(
+    open_memory: OpenMemory, lexical: Any, word: str, fact: int
+) -> None:
+    # For one word, its rarity cancels out. k1 is 1.2 and b 0.75; what is added to a frequency
+    # is 0.5 in BM25L, what is added to a score is 1 in BM25+. The package's BM25L multiplies
+    # by the frequency once more, so a word said thrice is over the most that once can give.
+    memory = open_memory(config=MemoryConfig(lexical=lexical))
+    memory.remember_many({"text": text} for text in CORPUS)
+    words = CORPUS[fact].split()
+    average = sum(len(text.split()) for text in CORPUS) / len(CORPUS)
+    length = 0.25 + 0.75 * len(words) / average
+    often = words.count(word)
+    saturated = often / (often + 1.2 * length)
+    lifted = often / length + 0.5
+    expected = {
+        "okapi": saturated,
+        "bm25l": min(1.0, often * lifted / (1.2 + lifted)),
+        "bm25plus": (1 + 2.2 * saturated) / (1 + 2.2),
+    }
+    assert relevance(memory, word)[fact] == pytest.approx(expected[lexical], rel=1e-4)
+
+
 def test_the_larger_share_counts(open_memory: OpenMemory) -> None:
     memory = open_memory()
     memory.remember("tea", vector=[1.0, 0.0])
