@@ -26,7 +26,8 @@ class LangChainEmbedder:
         embeddings: What makes the vectors.
         space_id: Names the model; the file records it, so that vectors of different models
             are never compared. By default the name of the class, and of the model if the
-            embeddings have a `model`, `model_name`, `model_id`, `repo_id` or `deployment`.
+            embeddings have a `model`, `model_name`, `model_id`, `repo_id` or `deployment`. A
+            `CacheBackedEmbeddings` is named as what it caches.
         dim: Components of a vector; by default the first vector tells.
 
     Raises:
@@ -85,7 +86,9 @@ async def _in_a_new_thread(embed: Callable[[T], R], what: T) -> R:
 
 
 def _name_of(embeddings: Embeddings) -> str:
-    name = type(embeddings).__name__
-    models = (getattr(embeddings, attribute, None) for attribute in _MODEL_NAMES)
+    # Those of LangChain's cache hold the ones that make the vectors.
+    maker = getattr(embeddings, "underlying_embeddings", embeddings)
+    name = type(maker).__name__
+    models = (getattr(maker, attribute, None) for attribute in _MODEL_NAMES)
     model = next((one for one in models if isinstance(one, str) and one), None)
     return name if model is None else f"{name}:{model}"

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_classic.embeddings import CacheBackedEmbeddings
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.indexing import InMemoryRecordManager, aindex
+from langchain_core.stores import InMemoryByteStore
 
 from langchain_plugmem import LangChainEmbedder, PlugmemVectorStore
 from plugmem_core import (
@@ -168,6 +170,19 @@ def test_the_space_is_named_after_the_class_when_it_tells_no_model() -> None:
 
     assert LangChainEmbedder(Odd()).space_id == "Odd"
     assert LangChainEmbedder(PLAIN).space_id == "DeterministicFakeEmbedding"
+
+
+async def test_a_cache_neither_hides_the_model_nor_changes_it() -> None:
+    def cached(model: str) -> CacheBackedEmbeddings:
+        return CacheBackedEmbeddings.from_bytes_store(
+            Provider(model), InMemoryByteStore(), namespace=model, key_encoder="sha256"
+        )
+
+    assert LangChainEmbedder(cached("small")).space_id == "Provider:small"
+    store = await PlugmemVectorStore.afrom_texts(["tea"], cached("small"))
+    assert len(await store.asimilarity_search("tea", mode="vector")) == 1
+    other = PlugmemVectorStore.open(":memory:", cached("large"))
+    assert other.memory.embedder.space_id != store.memory.embedder.space_id
 
 
 def test_a_given_name_goes_before() -> None:
