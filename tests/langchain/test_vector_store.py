@@ -935,6 +935,19 @@ def test_a_text_that_is_there_under_another_id_is_not_embedded_anew() -> None:
     assert len(store.similarity_search_by_vector([1.0, 0.0])) == 2
 
 
+def test_a_text_that_is_deleted_and_added_again_is_not_embedded_anew_until_it_is_purged() -> None:
+    embeddings = Compass()
+    store = PlugmemVectorStore.open(":memory:", embeddings)
+    for _ in range(2):
+        store.add_texts(["east"], ids=["a"])
+        assert len(store.similarity_search_by_vector([1.0, 0.0])) == 1
+        store.delete(["a"])
+    assert embeddings.documents == ["east"]
+    store.memory.maintain()
+    store.add_texts(["east", "east"])
+    assert embeddings.documents == ["east", "east"]
+
+
 # -- in other components
 
 deprecated = pytest.mark.filterwarnings(
