@@ -79,7 +79,8 @@ class PlugmemVectorStore(VectorStore):
     `where`, a filter of `plugmem_core.filters`) and these arguments of `Memory.recall`:
     `tags`, `any_tags`, `not_tags`, `entities`, `anchors`, `sources`, `weights`, `as_of`,
     `valid_at`, `known_at`, `range`, `closed`, `graph_depth`, `ef`, `min_score` and
-    `token_budget`, which has no limit by default. Others are errors.
+    `token_budget`, which has no limit by default. Others are errors, and so are `sources` in
+    a mode that is one source already.
 
     Raises:
         InvalidInputError: An argument breaks its rule; so do the methods.
@@ -288,7 +289,9 @@ class PlugmemVectorStore(VectorStore):
         return self.add_documents(documents, ids=ids, **kwargs)
 
     def delete(self, ids: Iterable[str] | None = None, **_: Any) -> bool:
-        """Forget documents, every version of them; unknown ids are passed over.
+        """Forget documents, every version of them, in one transaction.
+
+        Unknown ids are passed over.
 
         Args:
             ids: Which; `None` means all in the scope of this store.
