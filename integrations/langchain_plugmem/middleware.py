@@ -12,10 +12,19 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from langchain_plugmem._scopes import check_scope, resolve_scope
-from plugmem_core import InvalidInputError, Memory, Namespace, RecallResult, TooLargeError
+from plugmem_core import (
+    InvalidInputError,
+    Memory,
+    Namespace,
+    RecalledFact,
+    RecallResult,
+    TooLargeError,
+)
 from plugmem_core.errors import shown
 from plugmem_core.inputs import check_tags, check_type
 from plugmem_core.recall import make_query
+from plugmem_core.recall.render import render
+from plugmem_core.recall.selection import select
 from plugmem_core.text import check_fact_text
 
 Role = Literal["human", "ai"]
@@ -55,8 +64,9 @@ class PlugmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     Once a turn it asks the memory what bears on the latest human message, and shows the
     model the answer below the system message. The answer is never stored, neither in the
     thread's messages nor in a checkpoint. Messages that the model sees anyway are not
-    recalled. After the turn, its human messages and the final answer become facts, in one
-    transaction, in the namespace that was asked. Neither needs a tool call.
+    recalled, and what was said often is told once. After the turn, its human messages and the
+    final answer become facts, in one transaction, in the namespace that was asked. Neither
+    needs a tool call.
 
     A saved message is a fact with the text of the message, tagged `human` or `ai`. Its key is
     `message:` and the message's id, so that saving it twice is saving it once, and its
@@ -197,11 +207,23 @@ class PlugmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _recall(self, messages: Sequence[AnyMessage], runtime: Runtime[Any]) -> str:
         question = self._question(messages, runtime)
-        return self._block(self._memory.recall(**question)) if question else ""
+        if question is None:
+            return ""
+        result = self._memory.recall(**question)
+        while self._wants_more(result):
+            question["k"] *= 2
+            result = self._memory.recall(**question)
+        return self._block(result)
 
     async def _arecall(self, messages: Sequence[AnyMessage], runtime: Runtime[Any]) -> str:
         question = self._question(messages, runtime)
-        return self._block(await self._memory.arecall(**question)) if question else ""
+        if question is None:
+            return ""
+        result = await self._memory.arecall(**question)
+        while self._wants_more(result):
+            question["k"] *= 2
+            result = await self._memory.arecall(**question)
+        return self._block(result)
 
     def _question(
         self, messages: Sequence[AnyMessage], runtime: Runtime[Any]
@@ -217,6 +239,7 @@ class PlugmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             "where": self._where_beside(shown_anyway),
             "namespace": self._namespace(runtime),
             **self._settings,
+            "token_budget": None,  # the block has one; what is left out of it costs nothing
         }
 
     def _where_beside(self, messages: list[str]) -> dict[str, Any]:
@@ -224,8 +247,16 @@ class PlugmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         others = {"message": {"$nin": messages}}
         return others if self._where is None else {"$and": [self._where, others]}
 
+    def _wants_more(self, result: RecallResult) -> bool:
+        """Whether facts that say the same took the places of others."""
+        return result.truncated and len(_distinct(result.facts)) < self._settings["k"]
+
     def _block(self, result: RecallResult) -> str:
-        return f"{self._prompt}\n\n{result.rendered}".strip() if result.rendered else ""
+        facts = _distinct(result.facts)
+        sizes = [(at, fact.score, 0, len(fact.text.encode())) for at, fact in enumerate(facts)]
+        chosen = select(sizes, self._settings["k"], self._settings["token_budget"])
+        rendered = render(facts[: len(chosen.rows)], result.edges)
+        return f"{self._prompt}\n\n{rendered}".strip() if rendered else ""
 
     def _namespace(self, runtime: Runtime[Any]) -> Namespace:
         configurable = get_config().get("configurable", {})
@@ -274,6 +305,14 @@ class PlugmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             raise TooLargeError(
                 f"{error}, open the memory with a larger max_text, or leave {role!r} out of save"
             ) from None
+
+
+def _distinct(facts: Iterable[RecalledFact]) -> list[RecalledFact]:
+    """Return the best of the facts that say the same; what is asked often is saved often."""
+    said: dict[tuple[str | None, tuple[str, ...], str], RecalledFact] = {}
+    for fact in facts:
+        said.setdefault((fact.entity, fact.tags, fact.text), fact)
+    return list(said.values())
 
 
 def _check_roles(save: Iterable[Role]) -> list[Role]:

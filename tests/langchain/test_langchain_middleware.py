@@ -393,6 +393,20 @@ def test_messages_the_model_sees_anyway_use_up_neither_places_nor_tokens(
     assert model.told == ["## memory\n- [f0] Somebody once sold a parrot (2024-05; active)"] * 3
 
 
+@pytest.mark.parametrize("settings", [{}, {"k": 2}, {"token_budget": 40}])
+def test_a_question_asked_often_does_not_crowd_out_its_answer(
+    memory: Memory, clock: Clock, ask: Ask, settings: dict[str, Any]
+) -> None:
+    model = saying("I cannot tell")
+    agent = create_agent(model, middleware=[PlugmemMiddleware(memory, prompt="", **settings)])
+    ask(agent, "Our parrot is Kiki")
+    for _ in range(30):
+        clock.tick(1)
+        ask(agent, "Who is our parrot?")
+    assert model.told[-1].count("Who is our parrot?") == 1
+    assert model.told[-1].count("Our parrot is Kiki") == 1
+
+
 def test_messages_of_other_threads_are_recalled(memory: Memory, ask: Ask) -> None:
     model = saying("Noted")
     agent = create_agent(
