@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import langchain_plugmem
+import llama_index_plugmem
 import plugmem_core
 
 ROOT = Path(__file__).parent.parent
@@ -76,9 +77,9 @@ def test_a_page_shows_what_its_examples_do(
 def modules() -> list[str]:
     return [
         module.name
-        for package in (plugmem_core, langchain_plugmem)
+        for package in (plugmem_core, langchain_plugmem, llama_index_plugmem)
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    ] + ["plugmem_core", "langchain_plugmem"]
+    ] + ["plugmem_core", "langchain_plugmem", "llama_index_plugmem"]
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # as above

@@ -6,6 +6,7 @@ from types import ModuleType
 import pytest
 
 import langchain_plugmem
+import llama_index_plugmem
 import plugmem_core
 
 PUBLIC = {
@@ -24,6 +25,7 @@ PUBLIC = {
         PlugmemRetriever PlugmemReviseTool PlugmemStore PlugmemToolkit PlugmemTranslator
         PlugmemVectorStore PlugmemWhyTool
     """,
+    llama_index_plugmem: "PlugmemRetriever",
 }
 
 

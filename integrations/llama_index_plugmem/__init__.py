@@ -1,0 +1,44 @@
+"""LlamaIndex adapters of plugmem-core.
+
+Each name is imported on first use and needs one of the package's extras:
+
+| name               | extra         |
+|--------------------|---------------|
+| `PlugmemRetriever` | `llama-index` |
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llama_index_plugmem.retrievers import PlugmemRetriever
+
+__all__ = [
+    "PlugmemRetriever",
+]
+
+_HOMES = {
+    "PlugmemRetriever": "retrievers",
+}
+"""The module of each name."""
+
+
+def __getattr__(name: str) -> Any:
+    # On first use, so that a missing extra is named instead of one of its modules.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        home = import_module(f"{__name__}.{_HOMES[name]}")
+    except ModuleNotFoundError as error:
+        # `llama_index` alone may be there: other distributions share it as a namespace.
+        package = ".".join((error.name or "").split(".")[:2])
+        if package not in {"llama_index", "llama_index.core"}:
+            raise
+        raise ImportError(
+            f"{name} needs llama-index-core; run: pip install 'plugmem-core[llama-index]'"
+        ) from error
+    return getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

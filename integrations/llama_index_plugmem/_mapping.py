@@ -1,0 +1,114 @@
+"""Facts as nodes: the whole mapping is written down here.
+
+| node           | fact                                                               |
+|----------------|--------------------------------------------------------------------|
+| `text`         | `text`, verbatim                                                   |
+| `node_id`      | `key`, or the decimal id of a fact without one; see below          |
+| `metadata`     | `metadata`, as stored, with nothing added unasked                  |
+| `hash`         | follows from text and metadata, so it is the same for every answer |
+| `score`        | `score`, a float, beside the node in `NodeWithScore`               |
+
+LlamaIndex keeps one node of each `node_id`, so a key is one only where it names a single
+fact: in the namespace asked, and not for the superseded versions that `closed` brings
+back. Facts from namespaces below it, and those versions, go by their decimal id.
+
+Asked for, the fact's own fields join the metadata under `fact_` and their name, each on
+every node: instants as ISO-8601 text, tuples as lists, `None` for what is missing. Like
+all metadata they are shown to the language model, but they take no part in the text that
+is embedded. `fact_explanation` is shown to neither.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, get_args
+
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from plugmem_core import FactExplanation, InvalidInputError, Namespace, RecalledFact, RecallResult
+from plugmem_core.clock import to_datetime
+
+FactField = Literal[
+    "id",
+    "key",
+    "entity",
+    "tags",
+    "namespace",
+    "recorded_at",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+    "revises",
+    "score",
+    "sources",
+]
+"""A field of a fact that may join the metadata of its node."""
+
+_ACCEPTED = get_args(FactField)
+_INSTANTS = {"recorded_at", "valid_from", "valid_to", "expires_at"}
+_EXPLANATION = "fact_explanation"
+
+
+def check_include(value: object) -> list[FactField]:
+    """Return the names of fields to include.
+
+    Raises:
+        InvalidInputError: It is no list of such names.
+    """
+    names = list(value) if isinstance(value, Collection) and not isinstance(value, str) else None
+    if names is None or not all(name in _ACCEPTED for name in names):
+        raise InvalidInputError(
+            f"include is {value!r}; give a list of names among {', '.join(_ACCEPTED)}"
+        )
+    return names
+
+
+def to_nodes(
+    result: RecallResult, include: Sequence[FactField], namespace: Namespace, *, closed: bool
+) -> list[NodeWithScore]:
+    """Return the facts of a recall as nodes with their scores, best first.
+
+    Args:
+        result: The answer of the recall.
+        include: Fields to add to the metadata.
+        namespace: The namespace the recall asked.
+        closed: Whether it asked for superseded facts, too.
+    """
+    nodes = [_to_node(fact, include) for fact in result.facts]
+    for node, fact in zip(nodes, result.facts, strict=True):
+        superseded = closed and not fact.is_current
+        if fact.key is not None and fact.namespace == namespace and not superseded:
+            node.id_ = fact.key
+    if result.explanation is not None:
+        for node, explained in zip(nodes, result.explanation.facts, strict=True):
+            node.metadata[_EXPLANATION] = _plain_explanation(explained)
+            node.excluded_embed_metadata_keys.append(_EXPLANATION)
+            node.excluded_llm_metadata_keys.append(_EXPLANATION)
+    return [
+        NodeWithScore(node=node, score=fact.score)
+        for node, fact in zip(nodes, result.facts, strict=True)
+    ]
+
+
+def _to_node(fact: RecalledFact, include: Sequence[FactField]) -> TextNode:
+    fields = {f"fact_{name}": _plain(name, getattr(fact, name)) for name in include}
+    return TextNode(
+        id_=str(fact.id),
+        text=fact.text,
+        metadata=fact.metadata | fields,
+        excluded_embed_metadata_keys=list(fields),
+    )
+
+
+def _plain(name: FactField, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    if name in _INSTANTS and value is not None:
+        return to_datetime(value).isoformat()
+    return value
+
+
+def _plain_explanation(explained: FactExplanation) -> dict[str, Any]:
+    return {
+        "score": explained.score,
+        "boost": explained.boost,
+        "evidence": [evidence._asdict() for evidence in explained.evidence],
+    }
