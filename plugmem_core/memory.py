@@ -1,6 +1,5 @@
 """`Memory`: opening and closing; the verbs come from their families."""
 
-import asyncio
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -123,8 +122,7 @@ class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, Tag
         clock: Clock = system_clock,
     ) -> Self:
         """`open` in a worker thread; the event loop runs on."""
-        return await asyncio.to_thread(
-            cls.open,
+        return await twin(cls.open)(
             path,
             config=config,
             embedder=embedder,

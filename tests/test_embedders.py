@@ -869,3 +869,20 @@ def test_hashing_spaces_of_different_dimensions_are_different() -> None:
     for dim in (0, -1, 5_000, 2.5, True):
         with pytest.raises(InvalidInputError, match="dim"):
             HashingEmbedder(dim=dim)
+
+
+async def test_many_async_verbs_wait_for_an_embedder_that_needs_threads_of_the_loop(
+    open_memory: OpenMemory,
+) -> None:
+    class Threaded(Fake):
+        async def aembed_documents(self, texts: list[str]) -> Any:
+            return await asyncio.to_thread(self.embed_documents, texts)
+
+        async def aembed_query(self, text: str) -> Any:
+            return await asyncio.to_thread(self.embed_query, text)
+
+    memory = open_memory(embedder=Threaded())
+    await memory.aremember("tea")
+    # More than any pool of threads has, and each of them waits for one more.
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(memory.arecall(f"tea {n}") for n in range(200)))

@@ -1,16 +1,8 @@
 """`LangChainEmbedder`: LangChain embeddings in the service of a memory."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
-
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import run_in_executor
 
 from plugmem_core.inputs import check_type
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 _MODEL_NAMES = ("model", "model_name", "model_id", "repo_id", "deployment")
 """Attributes by which embeddings tell which model they use."""
@@ -60,29 +52,11 @@ class LangChainEmbedder:
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector a text."""
-        if _has_own(self.embeddings, "aembed_documents"):
-            return await self.embeddings.aembed_documents(texts)
-        return await _in_a_new_thread(self.embeddings.embed_documents, texts)
+        return await self.embeddings.aembed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
         """Return the vector of a question."""
-        if _has_own(self.embeddings, "aembed_query"):
-            return await self.embeddings.aembed_query(text)
-        return await _in_a_new_thread(self.embeddings.embed_query, text)
-
-
-def _has_own(embeddings: Embeddings, coroutine: str) -> bool:
-    return getattr(type(embeddings), coroutine) is not getattr(Embeddings, coroutine)
-
-
-async def _in_a_new_thread(embed: Callable[[T], R], what: T) -> R:
-    # The inherited coroutines need a thread of the event loop's pool. Verbs of the memory
-    # that wait for this very vector may hold all of those.
-    pool = ThreadPoolExecutor(max_workers=1)
-    try:
-        return await run_in_executor(pool, embed, what)
-    finally:
-        pool.shutdown(wait=False)
+        return await self.embeddings.aembed_query(text)
 
 
 def _name_of(embeddings: Embeddings) -> str:

@@ -4,9 +4,12 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable, Coroutine, Iterable
-from functools import wraps
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial, wraps
 from hashlib import blake2b
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from plugmem_core.clock import MAX_MS
 from plugmem_core.engine import Engine
@@ -19,6 +22,11 @@ from plugmem_core.vectorizer import EVENT_LOOP
 MAX_PAGE = 1_000
 """Most items of one page of any listing."""
 
+WORKERS = 16
+"""Async verbs of one event loop that run at the same time; others wait their turn."""
+
+_pools: WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPoolExecutor] = WeakKeyDictionary()
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -28,16 +36,25 @@ def twin(verb: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
     @wraps(verb)
     async def asynchronous(*args: P.args, **kwargs: P.kwargs) -> R:
-        token = EVENT_LOOP.set(asyncio.get_running_loop())
-        try:
-            return await asyncio.to_thread(verb, *args, **kwargs)
-        finally:
-            EVENT_LOOP.reset(token)
+        loop = asyncio.get_running_loop()
+        context = copy_context()
+        context.run(EVENT_LOOP.set, loop)
+        work = partial(context.run, verb, *args, **kwargs)
+        return await loop.run_in_executor(_workers(loop), work)
 
     asynchronous.__name__ = f"a{verb.__name__}"
     asynchronous.__qualname__ = verb.__qualname__.replace(verb.__name__, asynchronous.__name__)
     asynchronous.__doc__ = f"`{verb.__name__}` in a worker thread; the event loop runs on."
     return asynchronous
+
+
+def _workers(loop: asyncio.AbstractEventLoop) -> ThreadPoolExecutor:
+    # Not the loop's own pool: verbs that wait there for an embedder's coroutine would hold all
+    # of the threads that this coroutine may need, for a look-up of an address for example.
+    pool = _pools.get(loop)
+    if pool is None:
+        pool = _pools[loop] = ThreadPoolExecutor(WORKERS, thread_name_prefix="plugmem")
+    return pool
 
 
 class Verbs:

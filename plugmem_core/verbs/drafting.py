@@ -99,7 +99,7 @@ class Drafting(Verbs):
     def _draft_item(self, item: Mapping[str, Any], name: str, at: int) -> FactWrite:
         place = f"{name}[{at}]"
         if not isinstance(item, Mapping):
-            raise _about(
+            raise about_one(
                 at,
                 WrongTypeError(f"{place} is {shown(item)} ({type(item).__name__}); give a mapping"),
             )
@@ -107,11 +107,11 @@ class Drafting(Verbs):
         if unknown or "text" not in item:
             problem = f"has unknown {sorted(map(str, unknown))}" if unknown else "has no text"
             accepted = f"accepted are text and {', '.join(list(_ARGUMENTS)[1:])}"
-            raise _about(at, InvalidInputError(f"{place} {problem}; {accepted}"))
+            raise about_one(at, InvalidInputError(f"{place} {problem}; {accepted}"))
         try:
             return self._draft(*(item.get(name, default) for name, default in _ARGUMENTS.items()))
         except (InvalidInputError, VectorSpaceError) as error:
-            raise _about(at, type(error)(f"{place}: {error}")) from error
+            raise about_one(at, type(error)(f"{place}: {error}")) from error
 
     def _check_vector(self, vector: VectorLike) -> Vector:
         engine = self._engine
@@ -168,7 +168,7 @@ class Drafting(Verbs):
         draft.keep_vector = "vector" not in given and not embedded
 
 
-def _about(place: int, error: E) -> E:
+def about_one(place: int, error: E) -> E:
     """Return an error that tells which of many facts it is about."""
     error.place = place
     return error

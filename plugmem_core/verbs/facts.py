@@ -20,7 +20,7 @@ from plugmem_core.model import Fact, GuardedReceipt, Namespace, Receipt, Similar
 from plugmem_core.similar import find_similar
 from plugmem_core.store import PENDING, STORED, FactRow, FactWrite, Transaction, dump_json
 from plugmem_core.verbs.base import twin
-from plugmem_core.verbs.drafting import Drafting
+from plugmem_core.verbs.drafting import Drafting, about_one
 
 KEEP: Final[Any] = type("Keep", (), {"__repr__": lambda _: "KEEP", "__slots__": ()})()
 """Stands for an argument of `revise` that was left out."""
@@ -109,7 +109,7 @@ class FactVerbs(Drafting):
         >>> [receipt.id for receipt in receipts]
         [0, 1]
         """
-        return self._write(self._draft_many(facts, "facts"))
+        return self._write(self._draft_many(facts, "facts"), name="facts")
 
     def remember_guarded(
         self,
@@ -405,7 +405,8 @@ class FactVerbs(Drafting):
         ['likes jazz']
         """
         facts = self._draft_many(remember, "remember")
-        return self._write(facts, check_keyed(forget, "forget"), check_keyed(end, "end"))
+        forgotten, ended = check_keyed(forget, "forget"), check_keyed(end, "end")
+        return self._write(facts, forgotten, ended, name="remember")
 
     aremember = twin(remember)
     aremember_many = twin(remember_many)
@@ -422,7 +423,10 @@ class FactVerbs(Drafting):
         facts: list[FactWrite],
         forgotten: Sequence[Keyed] = (),
         ended: Sequence[Keyed] = (),
+        *,
+        name: str | None = None,
     ) -> list[Receipt]:
+        """Write in one transaction; `name` is what the caller knows the list of facts by."""
         self._embed(facts)
         with self._engine.writing() as transaction:
             spaces = self._engine.index.spaces
@@ -435,7 +439,14 @@ class FactVerbs(Drafting):
                     if space is not None:
                         close(key, space)
             self._claim_space(transaction, [fact.vector for fact in facts])
-            written = [transaction.remember(fact) for fact in facts]
+            written = []
+            for at, fact in enumerate(facts):
+                try:
+                    written.append(transaction.remember(fact))
+                except InvalidInputError as error:
+                    if name is None:
+                        raise
+                    raise about_one(at, type(error)(f"{name}[{at}]: {error}")) from error
         return [
             Receipt(
                 done.row.id,
