@@ -13,6 +13,7 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, model_validator
 
 from langchain_plugmem._mapping import FactField, check_include, to_documents
+from langchain_plugmem.embeddings import LangChainEmbedder
 from plugmem_core import InvalidInputError, Memory
 from plugmem_core.inputs import check_type
 from plugmem_core.model import SOURCES
@@ -162,7 +163,8 @@ class PlugmemRetriever(BaseRetriever):
         params["ls_vector_store_provider"] = "plugmem"
         embedder = self.memory.embedder
         if embedder is not None:
-            params["ls_embedding_provider"] = type(embedder).__name__
+            maker = embedder.embeddings if isinstance(embedder, LangChainEmbedder) else embedder
+            params["ls_embedding_provider"] = type(maker).__name__
             params["ls_embedding_model"] = embedder.space_id
         return params
 

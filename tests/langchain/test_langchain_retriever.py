@@ -11,6 +11,7 @@ import pytest
 from langchain_core._api import LangChainBetaWarning
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.load import dumps, loads
 from langchain_core.prompts import PromptTemplate
 from langchain_core.runnables import ConfigurableField
@@ -18,7 +19,7 @@ from langchain_core.tools import create_retriever_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
-from langchain_plugmem import PlugmemRetriever
+from langchain_plugmem import LangChainEmbedder, PlugmemRetriever
 from langchain_plugmem._mapping import FactField
 from langchain_plugmem.retrievers import _SETTINGS
 from plugmem_core import (
@@ -393,6 +394,13 @@ def test_tracing_learns_provider_embedder_tags_and_metadata() -> None:
         "ls_embedding_model": "hashing-16",
         "team": "blue",
     }
+
+
+def test_tracing_names_the_embeddings_of_langchain_and_not_what_lets_them_serve() -> None:
+    embedder = LangChainEmbedder(DeterministicFakeEmbedding(size=16))
+    memory = Memory.open(":memory:", embedder=embedder)
+    params = PlugmemRetriever(memory=memory)._get_ls_params()
+    assert params["ls_embedding_provider"] == "DeterministicFakeEmbedding"
 
 
 def test_tracing_names_no_embedder_without_one(memory: Memory) -> None:
