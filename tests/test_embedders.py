@@ -185,6 +185,15 @@ def test_maintain_makes_pending_vectors_when_the_embedder_is_back(
     assert again.verify().ok
 
 
+def test_maintain_asks_an_embedder_that_is_down_once(open_memory: OpenMemory, fake: Fake) -> None:
+    fake.answer = down
+    memory = open_memory(embedder=fake)
+    memory.remember_many({"text": f"text {number}"} for number in range(300))
+    fake.seen.clear()
+    assert memory.maintain().embedded == 0
+    assert len(fake.seen) == 1
+
+
 def test_what_was_embedded_before_the_embedder_failed_again_is_kept(
     open_memory: OpenMemory, fake: Fake
 ) -> None:
