@@ -36,6 +36,7 @@ from plugmem_core import (
     PlugmemError,
     RecalledFact,
     RecallResult,
+    Receipt,
     TooLargeError,
     WrongTypeError,
 )
@@ -112,8 +113,11 @@ class DocumentMapping(BaseModel):
 
 def store_documents(
     memory: Memory, documents: Sequence[Document], mapping: DocumentMapping, namespace: Namespace
-) -> list[str]:
-    """Store documents in one transaction; returns their ids, made up where there is none.
+) -> list[tuple[str, Receipt]]:
+    """Store documents in one transaction.
+
+    Returns:
+        The id of each, made up where there is none, and what became of it.
 
     Raises:
         InvalidInputError: A document cannot be a fact; it is named, and nothing was stored.
@@ -130,12 +134,12 @@ def store_documents(
         for key, document in zip(ids, documents, strict=True)
     ]
     try:
-        memory.remember_many(facts)
+        receipts = memory.remember_many(facts)
     except PlugmemError as error:
         if error.place is None:
             raise
         raise _about(documents[error.place], error.place, error, mapping) from error
-    return ids
+    return list(zip(ids, receipts, strict=True))
 
 
 def _about(

@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
+from langchain_plugmem._listing import every
 from langchain_plugmem._mapping import DocumentMapping, store_documents, to_document
 from langchain_plugmem.embeddings import LangChainEmbedder
 from plugmem_core import (
@@ -30,7 +31,7 @@ from plugmem_core.errors import shown
 from plugmem_core.inputs import MAX_ID, VectorLike, check_count, check_namespace, check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import make_query
-from plugmem_core.verbs.base import MAX_PAGE, twin
+from plugmem_core.verbs.base import twin
 
 Mode = Literal["hybrid", "vector", "text"]
 """What a search goes by."""
@@ -69,7 +70,8 @@ class PlugmemVectorStore(VectorStore):
 
     Key init args:
         memory: The open memory. Closing it remains the caller's task.
-        namespace: Where the documents live. A search sees this and what lies below it.
+        namespace: Where the documents live. Searches and `get_by_ids` see this and what lies
+            below it; what is added or deleted is in this namespace itself.
         mapping: Which metadata says more than metadata; see `DocumentMapping`.
         mode: `"hybrid"` fuses all sources by reciprocal rank, `"vector"` goes by cosine
             alone, `"text"` by BM25 alone.
@@ -229,7 +231,7 @@ class PlugmemVectorStore(VectorStore):
         documents: Iterable[Document],
         *,
         ids: Iterable[str | None] | None = None,
-        **_: Any,
+        **_kwargs: Any,
     ) -> list[str]:
         """Add documents in one transaction; those whose id is there are replaced.
 
@@ -252,7 +254,12 @@ class PlugmemVectorStore(VectorStore):
                 one if key is None else one.model_copy(update={"id": key})
                 for one, key in zip(given, keys, strict=True)
             ]
-        return store_documents(self.memory, given, self.mapping, self.namespace)
+        stored = store_documents(self.memory, given, self.mapping, self.namespace)
+        for _, receipt in stored:
+            if receipt.outcome == "revised":
+                chain = self.memory.history(receipt.id, namespace=self.namespace)
+                self._end_links([fact for fact in chain if fact.id != receipt.id])
+        return [key for key, _ in stored]
 
     def add_texts(
         self,
@@ -288,20 +295,22 @@ class PlugmemVectorStore(VectorStore):
         ]
         return self.add_documents(documents, ids=ids, **kwargs)
 
-    def delete(self, ids: Iterable[str] | None = None, **_: Any) -> bool:
+    def delete(self, ids: Iterable[str] | None = None, **_kwargs: Any) -> bool:
         """Forget documents, every version of them, in one transaction.
 
-        Unknown ids are passed over.
+        Only those in the store's own namespace: what lies below it is found, but belongs to
+        others. Unknown ids are passed over. The links that the documents brought end.
 
         Args:
-            ids: Which; `None` means all in the scope of this store.
+            ids: Which; `None` means all.
         """
         wanted = None if ids is None else _check_ids(ids)
         while True:
+            found = self._all() if wanted is None else self._versions(wanted)
+            own = [fact for fact in found if fact.namespace == self.namespace]
+            self._end_links(own)
             try:
-                self.memory.forget_many(
-                    self._all_ids() if wanted is None else self._versions(wanted)
-                )
+                self.memory.forget_many([fact.id for fact in own])
             except NotFoundError:  # another process has removed one since; look again
                 continue
             return True
@@ -628,26 +637,33 @@ class PlugmemVectorStore(VectorStore):
         found = self.memory.get_many(numbers, namespace=self.namespace)
         return [fact for fact in found if fact and fact.key is None]
 
-    def _versions(self, ids: Sequence[str]) -> list[int]:
+    def _versions(self, ids: Sequence[str]) -> list[Fact]:
         """Return every version of the documents with these ids."""
         keyed = self._keyed(ids, closed=True)
-        versions = {fact.id for fact in keyed}
+        versions = {fact.id: fact for fact in keyed}
         for fact in self._keyless(ids, keyed):
             chain = self.memory.history(fact.id, namespace=self.namespace)
-            versions.update(version.id for version in chain)
-        return sorted(versions)
+            versions.update((version.id, version) for version in chain)
+        return list(versions.values())
 
-    def _all_ids(self) -> list[int]:
-        ids: list[int] = []
-        cursor = None
-        while True:
-            page = self.memory.list_facts(
-                namespace=self.namespace, closed=True, limit=MAX_PAGE, cursor=cursor
-            )
-            ids += [fact.id for fact in page]
-            cursor = page.next_cursor
-            if cursor is None:
-                return ids
+    def _all(self) -> list[Fact]:
+        """Return every version of every document."""
+        scope = {"namespace": self.namespace, "closed": True}
+        # Two instants, as above.
+        return list(
+            {
+                fact.id: fact
+                for valid_at in (None, MAX_MS)
+                for fact in every(self.memory.list_facts, valid_at=valid_at, **scope)
+            }.values()
+        )
+
+    def _end_links(self, facts: Iterable[Fact]) -> None:
+        ids = {fact.id for fact in facts}
+        for entity in {fact.entity for fact in facts if fact.entity is not None}:
+            for edge in self.memory.edges(entity, namespace=self.namespace):
+                if edge.provenance in ids:
+                    self.memory.unlink(edge.src, edge.relation, edge.dst, namespace=self.namespace)
 
 
 def _raw(found: _Found) -> float:

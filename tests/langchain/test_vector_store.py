@@ -20,7 +20,12 @@ from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.vectorstores import VectorStore
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
-from langchain_plugmem import LangChainEmbedder, PlugmemVectorStore
+from langchain_plugmem import (
+    LangChainEmbedder,
+    PlugmemChatMessageHistory,
+    PlugmemStore,
+    PlugmemVectorStore,
+)
 from plugmem_core import (
     ClosedError,
     EmbedderError,
@@ -666,15 +671,59 @@ def test_ids_that_are_none_are_refused(store: PlugmemVectorStore, ids: Any) -> N
     assert ids_of(store.get_by_ids(["x"])) == ["x"]
 
 
-async def test_deleting_none_empties_the_scope_of_the_store(memory: Memory) -> None:
+async def test_deleting_none_empties_the_namespace_of_the_store(memory: Memory) -> None:
     mine, other = (PlugmemVectorStore(memory, namespace=(name,)) for name in ("mine", "other"))
     mine.add_texts([f"tea {number}" for number in range(1100)])
     other.add_texts(["tea"], ids=["x"])
     memory.remember("tea of a note", namespace=("mine", "below"))
     assert await mine.adelete() is True
-    assert mine.similarity_search("tea", closed=True) == []
+    found = mine.similarity_search("tea", closed=True)
+    assert [document.page_content for document in found] == ["tea of a note"]
     assert ids_of(other.similarity_search("tea")) == ["x"]
-    assert memory.stats().current == 1
+    assert memory.stats().current == 2
+
+
+def test_a_store_at_the_root_deletes_nothing_of_other_adapters(memory: Memory) -> None:
+    PlugmemStore(memory).put(("users",), "x", {"text": "tea"})
+    history = PlugmemChatMessageHistory(memory, "session")
+    history.add_user_message("tea")
+    store = PlugmemVectorStore(memory)
+    store.add_texts(["tea"], ids=["x"])
+    assert store.delete(["x"])
+    store.add_texts(["more tea"], ids=["y"])
+    assert store.delete()
+    assert PlugmemStore(memory).get(("users",), "x").value == {"text": "tea"}
+    assert [message.content for message in history.messages] == ["tea"]
+    assert memory.stats().current == 2
+
+
+def test_links_of_a_deleted_document_end(memory: Memory) -> None:
+    store = PlugmemVectorStore(memory)
+    links = {"fact_entity": "Ines", "fact_links": [("is treated by", "Dr Bob")]}
+    store.add_texts(["Ines phones"], [links], ids=["gone"])
+    store.add_texts(["Ines writes"], [{"fact_entity": "Ines"}], ids=["kept"])
+    memory.link("Ines", "knows", "Olga")
+    assert store.delete(["gone"])
+    assert [edge.dst for edge in memory.edges("Ines")] == ["Olga"]
+    assert "Bob" not in memory.recall("Ines").rendered
+
+
+def test_links_that_a_replaced_document_does_not_repeat_end(memory: Memory) -> None:
+    store = PlugmemVectorStore(memory)
+    about = {"fact_entity": "Ines", "fact_links": [("knows", "Bob"), ("knows", "Olga")]}
+    store.add_texts(["Ines phones"], [about], ids=["a"])
+    store.add_texts(["Ines writes"], [{**about, "fact_links": [("knows", "Olga")]}], ids=["a"])
+    assert [edge.dst for edge in memory.edges("Ines")] == ["Olga"]
+    store.add_texts(["Ines sings"], [{"fact_entity": "Ines"}], ids=["a"])
+    assert memory.edges("Ines") == ()
+
+
+def test_documents_that_are_true_later_are_deleted_with_all_others(memory: Memory) -> None:
+    store = PlugmemVectorStore(memory)
+    store.add_texts(["tea"], [{"fact_valid_from": "2030-01-01"}])
+    memory.remember("tea for a while", ttl=3600)
+    assert store.delete()
+    assert memory.stats().current == 0
 
 
 def test_facts_without_a_key_have_their_number_as_id(store: PlugmemVectorStore) -> None:
