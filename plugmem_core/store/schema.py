@@ -124,7 +124,7 @@ def prepare(connection: sqlite3.Connection, *, read_only: bool) -> None:
 
     Raises:
         StorageError: The file belongs to another application or a newer version.
-        CorruptError: It is not a SQLite database.
+        CorruptError: It is not a SQLite database, or has a version that never was.
     """
     if _identity(connection) == (APPLICATION_ID, SCHEMA_VERSION):
         return
@@ -172,6 +172,8 @@ def _refuse_unless_ours(connection: sqlite3.Connection) -> None:
             f"the file has schema version {version}, this package knows {SCHEMA_VERSION}; "
             "upgrade the package"
         )
+    if version < 1:
+        raise CorruptError(f"the file has schema version {version}, which no package ever wrote")
 
 
 def _identity(connection: sqlite3.Connection) -> tuple[int, int]:

@@ -84,6 +84,14 @@ def test_a_newer_version_is_refused(path: Path, read_only: bool) -> None:
 
 
 @pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_version_that_never_was_is_damage(path: Path, version: int, read_only: bool) -> None:
+    Memory.open(path).close()
+    sql(path, f"PRAGMA user_version = {version}", "PRAGMA journal_mode = DELETE")
+    assert_refused(path, CorruptError, f"version {version},", read_only=read_only)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize(
     "data",
     [b"just some text", b"\0" * 5_000, b"SQLite format 3\0" + b"\xff" * 5_000],
