@@ -407,6 +407,18 @@ def test_a_vector_given_for_a_text_serves_the_text_elsewhere(
     assert shown(memory, 0, 1) == [[0.0, 0.0, 1.0]] * 2
 
 
+def test_of_several_vectors_of_a_text_the_newest_serves_it_elsewhere(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    for n, vector in enumerate(([0.0, 0.0, 1.0], [0.0, 1.0, 0.0])):
+        memory.remember("one", vector=vector, key=f"{n}")
+    memory.remember("one", key="none", embed=False)
+    assert memory.remember("one").vector == "stored"
+    assert shown(memory, 2, 3) == [None, [0.0, 1.0, 0.0]]
+    assert fake.seen == []
+
+
 def test_a_known_text_needs_no_embedder_that_is_up(open_memory: OpenMemory, fake: Fake) -> None:
     memory = open_memory(embedder=fake)
     memory.remember("one")
@@ -895,3 +907,24 @@ async def test_many_async_verbs_wait_for_an_embedder_that_needs_threads_of_the_l
     # More than any pool of threads has, and each of them waits for one more.
     async with asyncio.timeout(60):
         await asyncio.gather(*(memory.arecall(f"tea {n}") for n in range(200)))
+
+
+def test_a_text_revised_without_the_embedder_waits_for_a_vector_of_its_own(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    path = tmp_path / "memory.plugmem"
+    with Memory.open(path, embedder=Fake()) as memory:
+        first = memory.remember("tea")
+    with Memory.open(path) as memory:
+        revised = memory.revise(first.id, "coffee in the morning")
+        assert revised.vector == "pending"
+        assert memory.vectors([revised.id]) == [None]
+        again = memory.revise(revised.id, tags=["drink"])
+        assert again.vector == "pending"
+    fake = Fake()
+    memory = open_memory(path, embedder=fake)
+    assert memory.remember("coffee in the morning", entity="Ann").vector == "stored"
+    assert fake.seen == [["coffee in the morning"]]
+    assert memory.maintain().embedded == 1
+    assert memory.vectors([again.id])[0].tolist() == [1.0, 21.0, 0.5]
+    assert memory.verify().ok

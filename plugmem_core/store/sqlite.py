@@ -318,12 +318,18 @@ class SqliteStore:
 
     def vectors_of_texts(self, texts: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors that facts with these texts have, by text."""
-        rows = self._by_ids(
-            "SELECT f.text, v.data FROM facts f JOIN vectors v ON v.fact = f.id WHERE f.digest IN",
-            [text_digest(text) for text in texts],
-        )
-        wanted = set(texts)
-        return {text: decode_vector(data) for text, data in rows if text in wanted}
+        found = {}
+        with self.reading():
+            for text in dict.fromkeys(texts):
+                # One row a text, since some are said thousands of times; the newest counts.
+                row = self._reader.execute(
+                    "SELECT v.data FROM facts f JOIN vectors v ON v.fact = f.id "
+                    "WHERE f.digest = ? AND f.text = ? ORDER BY f.id DESC LIMIT 1",
+                    (text_digest(text), text),
+                ).fetchone()
+                if row is not None:
+                    found[text] = decode_vector(row[0])
+        return found
 
     def entity_names(self, entities: Sequence[int]) -> list[str]:
         """Return the display names of entities, in the order given."""
