@@ -459,6 +459,46 @@ def test_a_pending_fact_said_again_without_an_embedder_stays_pending(
         assert shown(memory, 1) == [[1.0, 3.0, 0.5]]
 
 
+@pytest.mark.parametrize("answer", [None, down])
+def test_a_text_revised_without_an_embedder_waits_for_its_own_vector(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path, answer: Answer | None
+) -> None:
+    with open_memory(tmp_path / "m", embedder=fake) as memory:
+        memory.remember("the first")
+        fake.answer = answer
+        memory.remember("one")
+    with open_memory(tmp_path / "m") as memory:
+        revised = memory.revise(1, "another")
+        assert (revised.vector, shown(memory, revised.id)) == ("pending", [None])
+        assert memory.verify().ok
+    fake.answer = None
+    with open_memory(tmp_path / "m", embedder=fake) as memory:
+        memory.remember("another", namespace=("n",))
+        memory.maintain()
+        assert shown(memory, 2, 3) == [[1.0, 7.0, 0.5]] * 2
+        assert memory.verify().ok
+
+
+def test_only_what_has_a_vector_or_waits_for_one_waits_when_it_is_revised(
+    open_memory: OpenMemory, fake: Fake, tmp_path: Path
+) -> None:
+    with open_memory(tmp_path / "m", embedder=fake) as memory:
+        memory.remember("the first")
+        memory.remember("one", embed=False)
+    with open_memory(tmp_path / "m") as memory:
+        assert memory.revise(1, "another").vector == "none"
+        same = memory.revise(0, "the first", tags=["t"])
+        assert (same.vector, shown(memory, same.id)) == ("stored", [[1.0, 9.0, 0.5]])
+        assert memory.revise(same.id, "another", vector=None).vector == "none"
+
+
+def test_a_vector_of_the_callers_own_survives_another_text(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.remember("one", vector=[0.0, 1.0])
+    assert memory.revise(0, "another").vector == "stored"
+    assert shown(memory, 1) == [[0.0, 1.0]]
+
+
 # -- an embedder that does not know its dimension
 
 
@@ -907,24 +947,3 @@ async def test_many_async_verbs_wait_for_an_embedder_that_needs_threads_of_the_l
     # More than any pool of threads has, and each of them waits for one more.
     async with asyncio.timeout(60):
         await asyncio.gather(*(memory.arecall(f"tea {n}") for n in range(200)))
-
-
-def test_a_text_revised_without_the_embedder_waits_for_a_vector_of_its_own(
-    open_memory: OpenMemory, tmp_path: Path
-) -> None:
-    path = tmp_path / "memory.plugmem"
-    with Memory.open(path, embedder=Fake()) as memory:
-        first = memory.remember("tea")
-    with Memory.open(path) as memory:
-        revised = memory.revise(first.id, "coffee in the morning")
-        assert revised.vector == "pending"
-        assert memory.vectors([revised.id]) == [None]
-        again = memory.revise(revised.id, tags=["drink"])
-        assert again.vector == "pending"
-    fake = Fake()
-    memory = open_memory(path, embedder=fake)
-    assert memory.remember("coffee in the morning", entity="Ann").vector == "stored"
-    assert fake.seen == [["coffee in the morning"]]
-    assert memory.maintain().embedded == 1
-    assert memory.vectors([again.id])[0].tolist() == [1.0, 21.0, 0.5]
-    assert memory.verify().ok

@@ -302,10 +302,12 @@ class Transaction(EdgeWrites):
                 "give no earlier instant, or forget that fact first"
             )
         self._close(target, self._now if fact.valid_from is None else fact.valid_from)
-        if fact.keep_vector and fact.vector is None:
-            if target.vector == STORED:
+        if fact.keep_vector and fact.vector is None and target.vector != NO_VECTOR:
+            # What an embedder made, or was to make, is of the text; a caller's is of the fact.
+            by_caller = self.state.space is None
+            if target.vector == STORED and (by_caller or fact.text == target.text):
                 fact.vector = self._read_vector(target.id)
-            elif target.vector == PENDING and fact.text == target.text:
+            else:
                 fact.pending = True
         return self._insert(fact, namespace, entity, revises=target.id)
 

@@ -187,7 +187,8 @@ class FactVerbs(Drafting):
 
         The old version stays readable: as of an earlier instant, and in `history`.
         What is left out survives; `None` or an empty value clears it. Without an
-        embedder the vector survives too, also under another text.
+        embedder the vector survives too: under another text one that callers gave as
+        it is, one that an embedder made as pending.
 
         Args:
             id: The current version.
