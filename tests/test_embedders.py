@@ -470,12 +470,13 @@ def test_a_text_revised_without_an_embedder_waits_for_its_own_vector(
     with open_memory(tmp_path / "m") as memory:
         revised = memory.revise(1, "another")
         assert (revised.vector, shown(memory, revised.id)) == ("pending", [None])
+        assert memory.revise(revised.id, tags=["t"]).vector == "pending"
         assert memory.verify().ok
     fake.answer = None
     with open_memory(tmp_path / "m", embedder=fake) as memory:
         memory.remember("another", namespace=("n",))
         memory.maintain()
-        assert shown(memory, 2, 3) == [[1.0, 7.0, 0.5]] * 2
+        assert shown(memory, 3, 4) == [[1.0, 7.0, 0.5]] * 2
         assert memory.verify().ok
 
 

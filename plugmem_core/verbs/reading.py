@@ -109,10 +109,14 @@ class ReadingVerbs(Verbs):
         wanted = check_keys(keys)
         query = make_query(as_of=as_of, closed=closed, namespace=namespace)
         engine = self._ready()
-        found = sorted(engine.store.by_keys(wanted))
-        with engine.gate:
-            scope = build_scope(engine.index, query, engine.clock(), None)
-            seen = engine.index.facts.admitted(scope, found)
+        seen = None
+        while seen is None:  # what was written under a key meanwhile is not among those found
+            change = engine.index.change
+            found = sorted(engine.store.by_keys(wanted))
+            with engine.gate:
+                if engine.index.change == change:
+                    scope = build_scope(engine.index, query, engine.clock(), None)
+                    seen = engine.index.facts.admitted(scope, found)
         return engine.facts(seen)
 
     def vectors(

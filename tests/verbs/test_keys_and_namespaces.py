@@ -108,6 +108,22 @@ def test_there_may_be_any_number_of_keys(memory: Memory, count: int) -> None:
     assert by_keys(memory, *keys, *keys) == list(range(count))
 
 
+def test_a_key_that_is_written_while_it_is_read_leads_to_its_fact(
+    drinks: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = drinks._engine.store
+    read = store.by_keys
+
+    def interrupted(keys: list[str]) -> list[int]:
+        found = read(keys)
+        monkeypatch.undo()
+        drinks.remember("rooibos", key="drink", namespace=ANN)
+        return found
+
+    monkeypatch.setattr(store, "by_keys", interrupted)
+    assert by_keys(drinks, "drink", namespace=ANN) == [4]
+
+
 def test_keys_may_come_from_a_generator_and_hold_anything(memory: Memory) -> None:
     keys = ["'", '"', "a,b", "%", "?", "é", "e\u0301", "\n", "日本", "0", "x" * 100]
     keys = [key for key in keys if key.strip()]
