@@ -95,23 +95,23 @@ def check_keyed(values: Iterable[Keyed], name: str) -> list[Keyed]:
     for at, pair in enumerate(_iterated(values, name, wanted)):
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise WrongTypeError(f"{name}[{at}] is {shown(pair)}; give a (namespace, key) pair")
-        checked.append((check_namespace(pair[0]), _required_key(pair[1], f"{name}[{at}][1]")))
+        namespace = check_namespace(pair[0], f"{name}[{at}][0]")
+        checked.append((namespace, _required_key(pair[1], f"{name}[{at}][1]")))
     return checked
 
 
-def check_namespace(value: object) -> Namespace:
+def check_namespace(value: object, name: str = "namespace") -> Namespace:
     """Return a namespace: a tuple of labels, each a non-empty text."""
-    _refuse_text(value, "namespace", 'a tuple of labels, for example ("users", "ann")')
-    labels = tuple(_iterated(value, "namespace", "a tuple of labels"))
+    _refuse_text(value, name, 'a tuple of labels, for example ("users", "ann")')
+    labels = tuple(_iterated(value, name, "a tuple of labels"))
     if len(labels) > MAX_LABELS:
         raise TooLargeError(
-            f"namespace has {len(labels)} labels, over the limit of {MAX_LABELS}; nest less"
+            f"{name} has {len(labels)} labels, over the limit of {MAX_LABELS}; nest less"
         )
     for place, label in enumerate(labels):
-        name = f"namespace[{place}]"
-        text = check_text(label, name, max_bytes=MAX_LABEL_BYTES)
+        text = check_text(label, f"{name}[{place}]", max_bytes=MAX_LABEL_BYTES)
         if not text:
-            raise InvalidInputError(f"{name} is empty; leave it out or give a label")
+            raise InvalidInputError(f"{name}[{place}] is empty; leave it out or give a label")
     return labels
 
 

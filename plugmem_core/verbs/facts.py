@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from plugmem_core.clock import Instant, to_ms
-from plugmem_core.errors import InvalidInputError, NotFoundError
+from plugmem_core.errors import InvalidInputError, NotFoundError, VectorSpaceError
 from plugmem_core.inputs import (
     Keyed,
     Link,
@@ -439,12 +439,12 @@ class FactVerbs(Drafting):
                     space = spaces.find(dump_json(namespace))
                     if space is not None:
                         close(key, space)
-            self._claim_space(transaction, [fact.vector for fact in facts])
             written = []
             for at, fact in enumerate(facts):
                 try:
+                    self._claim_space(transaction, [fact.vector])
                     written.append(transaction.remember(fact))
-                except InvalidInputError as error:
+                except (InvalidInputError, VectorSpaceError) as error:
                     if name is None:
                         raise
                     raise about_one(at, type(error)(f"{name}[{at}]: {error}")) from error

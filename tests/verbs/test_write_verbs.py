@@ -251,10 +251,13 @@ def test_facts_that_are_no_list_are_refused(memory: Memory, facts: Any) -> None:
         (5, "is 5"),
         (["drink"], r"\[0\] is 'drink'"),
         ([(ANN, "drink"), "ab"], r"\[1\] is 'ab'"),
-        ([(ANN, "drink"), ANN], "namespace"),
+        ([(ANN, "drink"), ANN], r"\[1\]\[0\] is 'users'"),
         ([(ANN,)], r"\[0\]"),
         ([(ANN, "drink", "more")], r"\[0\]"),
-        ([("ann", "drink")], "namespace"),
+        ([("ann", "drink")], r"\[0\]\[0\] is 'ann'"),
+        ([((), "drink"), (("users", ""), "drink")], r"\[1\]\[0\]\[1\] is empty"),
+        ([((5,), "drink")], r"\[0\]\[0\]\[0\] is 5"),
+        ([(None, "drink")], r"\[0\]\[0\] is None"),
         ([(ANN, 5)], r"\[0\]\[1\]"),
         ([(ANN, None)], r"\[0\]\[1\]"),
         ([(ANN, " ")], r"\[0\]\[1\]"),
@@ -287,11 +290,12 @@ def test_what_fails_inside_the_transaction_undoes_all_of_it(drinks: Memory) -> N
 
 def test_vectors_of_mixed_dimensions_undo_all_of_it(memory: Memory) -> None:
     memory.remember("tea", key="drink")
-    with pytest.raises(VectorSpaceError):
+    with pytest.raises(VectorSpaceError, match=r"remember\[1\]: ") as caught:
         memory.write(
             remember=[{"text": "a", "vector": [1.0]}, {"text": "b", "vector": [1.0, 2.0]}],
             forget=[((), "drink")],
         )
+    assert caught.value.place == 1
     assert texts(memory) == ["tea"]
     assert memory.remember("c", vector=[1.0, 2.0, 3.0]).vector == "stored"
 
