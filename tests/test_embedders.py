@@ -88,6 +88,39 @@ def test_questions_are_embedded(open_memory: OpenMemory, fake: Fake) -> None:
     assert notes(memory, "xyz") == ()
 
 
+def test_a_question_asked_more_than_once_is_embedded_once(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember_many({"text": text} for text in ("one", "three", "thirteen"))
+    expected = memory.recall("three").facts
+    fake.seen.clear()
+    vector = memory.embed_query("three")
+    assert vector.tolist() == [1.0, 5.0, 0.5]
+    assert memory.recall("three", vector=vector).facts == expected
+    assert memory.recall("three", vector=vector, namespace=("n",)).facts == ()
+    assert fake.seen == ["three"]
+
+
+def test_a_question_without_a_vector_gives_none(open_memory: OpenMemory, fake: Fake) -> None:
+    bare = open_memory()
+    bare.remember("one", vector=[1.0])
+    assert bare.embed_query("one") is None
+    memory = open_memory(embedder=fake)
+    assert memory.embed_query("one") is None
+    assert fake.seen == []
+    memory.remember("one")
+    for answer in (down, lambda _: [[0.0, 0.0, 0.0]], lambda _: [[1.0]], lambda _: [None]):
+        fake.answer = answer
+        assert memory.embed_query("one") is None
+
+
+@pytest.mark.parametrize("text", [None, 5, b"one", ["one"], "\ud800"])
+def test_what_is_no_text_is_no_question(open_memory: OpenMemory, fake: Fake, text: Any) -> None:
+    with pytest.raises(InvalidInputError, match="text"):
+        open_memory(embedder=fake).embed_query(text)
+
+
 def test_no_question_is_embedded_before_there_are_vectors(
     open_memory: OpenMemory, fake: Fake
 ) -> None:
