@@ -80,8 +80,12 @@ class ReadingVerbs(Verbs):
         """
         if self.get(id, namespace=namespace) is None:
             raise NotFoundError(f"fact {id} does not exist")
-        chain = self.get_many(self._engine.store.chain(id), namespace=namespace)
-        return History(tuple(fact for fact in chain if fact is not None))
+        store = self._engine.store
+        chain, known = store.chain(id), None
+        while chain != known:  # else the last version may be closed by one that came meanwhile
+            versions = self.get_many(chain, namespace=namespace)
+            chain, known = store.chain(id), chain
+        return History(tuple(fact for fact in versions if fact is not None))
 
     def get_by_keys(
         self,

@@ -222,6 +222,23 @@ def test_history_of_a_single_fact_is_itself(chain: Memory) -> None:
     assert [fact.id for fact in chain.history(3)] == [3]
 
 
+def test_a_history_that_goes_on_while_it_is_read_ends_with_what_holds(
+    chain: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = chain._engine.store
+    read = store.chain
+
+    def interrupted(fact: int) -> list[int]:
+        found = read(fact)
+        monkeypatch.undo()
+        chain.revise(2, "twelve degrees")
+        return found
+
+    monkeypatch.setattr(store, "chain", interrupted)
+    history = chain.history(0)
+    assert [fact.is_current for fact in history] == [False, False, False, True]
+
+
 def test_chains_do_not_mix(memory: Memory) -> None:
     for text in ("a", "b"):
         memory.remember(text, key=text)
