@@ -1,7 +1,6 @@
 """`Memory`: opening and closing; the verbs come from their families."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from plugmem_core.clock import Clock, system_clock
@@ -19,10 +18,19 @@ from plugmem_core.verbs import (
     RecallVerbs,
     TagVerbs,
 )
-from plugmem_core.verbs.base import twin
+from plugmem_core.verbs.base import Closing, twin
 
 
-class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, TagVerbs, CareVerbs):
+class Memory(
+    FactVerbs,
+    ReadingVerbs,
+    ListingVerbs,
+    RecallVerbs,
+    GraphVerbs,
+    TagVerbs,
+    CareVerbs,
+    Closing,
+):
     """An embedded, bitemporal, explainable memory in one file.
 
     Open one with `Memory.open`. A handle may be shared by threads; other processes may
@@ -130,30 +138,6 @@ class Memory(FactVerbs, ReadingVerbs, ListingVerbs, RecallVerbs, GraphVerbs, Tag
             read_only=read_only,
             clock=clock,
         )
-
-    aclose = twin(close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     # An open file has no second self: copies of it, and of what holds it, ask the same memory.
 

@@ -20,8 +20,8 @@ missing. So a prompt may name them, and the whole survives JSON.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any
 from uuid import uuid4
 
 from langchain_core.documents import Document
@@ -29,8 +29,6 @@ from pydantic import BaseModel, ConfigDict
 
 from plugmem_core import (
     Fact,
-    FactExplanation,
-    InvalidInputError,
     Memory,
     Namespace,
     PlugmemError,
@@ -40,40 +38,7 @@ from plugmem_core import (
     TooLargeError,
     WrongTypeError,
 )
-from plugmem_core.clock import to_datetime
-
-FactField = Literal[
-    "id",
-    "key",
-    "entity",
-    "tags",
-    "namespace",
-    "recorded_at",
-    "valid_from",
-    "valid_to",
-    "expires_at",
-    "revises",
-    "score",
-    "sources",
-]
-"""A field of a fact that may join the metadata of its document."""
-
-_ACCEPTED = get_args(FactField)
-_INSTANTS = {"recorded_at", "valid_from", "valid_to", "expires_at"}
-
-
-def check_include(value: object) -> list[str]:
-    """Return the names of fields to include.
-
-    Raises:
-        InvalidInputError: It is no list of such names.
-    """
-    names = list(value) if isinstance(value, Collection) and not isinstance(value, str) else None
-    if names is None or not all(name in _ACCEPTED for name in names):
-        raise InvalidInputError(
-            f"include is {value!r}; give a list of names among {', '.join(_ACCEPTED)}"
-        )
-    return names
+from plugmem_core.fields import EXPLANATION, included_fields, plain_explanation
 
 
 class DocumentMapping(BaseModel):
@@ -167,31 +132,15 @@ def to_documents(result: RecallResult, include: Iterable[str]) -> list[Document]
     documents = [to_document(fact, include) for fact in result.facts]
     if result.explanation is not None:
         for document, explained in zip(documents, result.explanation.facts, strict=True):
-            document.metadata["fact_explanation"] = _plain_explanation(explained)
+            document.metadata[EXPLANATION] = plain_explanation(explained)
     return documents
 
 
 def to_document(fact: Fact | RecalledFact, include: Iterable[str] = ()) -> Document:
     """Return a fact as a document."""
-    fields = {f"fact_{name}": _plain(name, getattr(fact, name)) for name in include}
+    fields = included_fields(fact, include)
     return Document(
         id=str(fact.id) if fact.key is None else fact.key,
         page_content=fact.text,
         metadata=fact.metadata | fields,
     )
-
-
-def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    if name in _INSTANTS and value is not None:
-        return to_datetime(value).isoformat()
-    return value
-
-
-def _plain_explanation(explained: FactExplanation) -> dict[str, Any]:
-    return {
-        "score": explained.score,
-        "boost": explained.boost,
-        "evidence": [evidence._asdict() for evidence in explained.evidence],
-    }

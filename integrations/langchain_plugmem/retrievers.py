@@ -12,9 +12,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, model_validator
 
-from langchain_plugmem._mapping import FactField, check_include, to_documents
+from langchain_plugmem._mapping import to_documents
 from langchain_plugmem.embeddings import LangChainEmbedder
 from plugmem_core import InvalidInputError, Memory
+from plugmem_core.fields import FactField, check_include
 from plugmem_core.inputs import check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import make_query
@@ -151,7 +152,7 @@ class PlugmemRetriever(BaseRetriever):
         arguments, include = self._arguments(overrides)
         return to_documents(await self.memory.arecall(_checked(query), **arguments), include)
 
-    def _arguments(self, overrides: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def _arguments(self, overrides: dict[str, Any]) -> tuple[dict[str, Any], list[FactField]]:
         """Return the arguments of `recall`, and the fields to include in the metadata."""
         _refuse_unknown(overrides, _SETTINGS)
         settings = {name: getattr(self, name) for name in _SETTINGS} | overrides

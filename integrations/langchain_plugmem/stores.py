@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from langgraph.store.base import (
@@ -46,7 +45,7 @@ from plugmem_core import (
     RecalledFact,
 )
 from plugmem_core.inputs import check_namespace, check_type
-from plugmem_core.verbs.base import twin
+from plugmem_core.verbs.base import Closing, twin
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ NEWEST: Final = {"sources": ("time",), "not_tags": (PART_TAG,), "weights": RELEV
 """How items are listed without a query: each once, the last put first."""
 
 
-class PlugmemStore(BaseStore):
+class PlugmemStore(Closing, BaseStore):
     """Long-term memory of LangGraph graphs and agents, in one file.
 
     Setup:
@@ -346,29 +345,6 @@ class PlugmemStore(BaseStore):
     ahistory = twin(history)
     adelete_namespace = twin(delete_namespace)
     asweep_ttl = twin(sweep_ttl)
-    aclose = twin(close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     def _reading(self, as_of: Instant | None) -> "_Reading":
         return _Reading(self._items, self._weights, as_of)

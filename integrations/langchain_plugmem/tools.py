@@ -11,7 +11,7 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool, BaseToolkit, ToolException
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator
 
-from langchain_plugmem._mapping import FactField, to_documents
+from langchain_plugmem._mapping import to_documents
 from langchain_plugmem._scopes import check_scope, resolve_scope
 from plugmem_core import (
     Fact,
@@ -23,6 +23,7 @@ from plugmem_core import (
     RecallResult,
 )
 from plugmem_core.errors import shown
+from plugmem_core.fields import FactField
 from plugmem_core.recall.render import escape
 from plugmem_core.verbs.base import twin
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import NoneType, TracebackType
+from types import NoneType
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -31,7 +31,7 @@ from plugmem_core.errors import shown
 from plugmem_core.inputs import MAX_ID, VectorLike, check_count, check_namespace, check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import make_query
-from plugmem_core.verbs.base import twin
+from plugmem_core.verbs.base import Closing, twin
 
 Mode = Literal["hybrid", "vector", "text"]
 """What a search goes by."""
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
     explained: FactExplanation
 
 
-class PlugmemVectorStore(VectorStore):
+class PlugmemVectorStore(Closing, VectorStore):
     """Stores documents as facts, and finds them by words, vectors, entities and time.
 
     Setup:
@@ -520,30 +520,6 @@ class PlugmemVectorStore(VectorStore):
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         return await twin(self._similarity_search_with_relevance_scores)(query, k, **kwargs)
-
-    aclose = twin(close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     # -- what the methods share
 

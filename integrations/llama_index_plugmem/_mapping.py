@@ -18,47 +18,12 @@ all metadata they are shown to the language model, but they take no part in the 
 is embedded. `fact_explanation` is shown to neither.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Sequence
 
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from plugmem_core import FactExplanation, InvalidInputError, Namespace, RecalledFact, RecallResult
-from plugmem_core.clock import to_datetime
-
-FactField = Literal[
-    "id",
-    "key",
-    "entity",
-    "tags",
-    "namespace",
-    "recorded_at",
-    "valid_from",
-    "valid_to",
-    "expires_at",
-    "revises",
-    "score",
-    "sources",
-]
-"""A field of a fact that may join the metadata of its node."""
-
-_ACCEPTED = get_args(FactField)
-_INSTANTS = {"recorded_at", "valid_from", "valid_to", "expires_at"}
-_EXPLANATION = "fact_explanation"
-
-
-def check_include(value: object) -> list[FactField]:
-    """Return the names of fields to include.
-
-    Raises:
-        InvalidInputError: It is no list of such names.
-    """
-    names = list(value) if isinstance(value, Collection) and not isinstance(value, str) else None
-    if names is None or not all(name in _ACCEPTED for name in names):
-        raise InvalidInputError(
-            f"include is {value!r}; give a list of names among {', '.join(_ACCEPTED)}"
-        )
-    return names
+from plugmem_core import Namespace, RecalledFact, RecallResult
+from plugmem_core.fields import EXPLANATION, FactField, included_fields, plain_explanation
 
 
 def to_nodes(
@@ -79,9 +44,9 @@ def to_nodes(
             node.id_ = fact.key
     if result.explanation is not None:
         for node, explained in zip(nodes, result.explanation.facts, strict=True):
-            node.metadata[_EXPLANATION] = _plain_explanation(explained)
-            node.excluded_embed_metadata_keys.append(_EXPLANATION)
-            node.excluded_llm_metadata_keys.append(_EXPLANATION)
+            node.metadata[EXPLANATION] = plain_explanation(explained)
+            node.excluded_embed_metadata_keys.append(EXPLANATION)
+            node.excluded_llm_metadata_keys.append(EXPLANATION)
     return [
         NodeWithScore(node=node, score=fact.score)
         for node, fact in zip(nodes, result.facts, strict=True)
@@ -89,26 +54,10 @@ def to_nodes(
 
 
 def _to_node(fact: RecalledFact, include: Sequence[FactField]) -> TextNode:
-    fields = {f"fact_{name}": _plain(name, getattr(fact, name)) for name in include}
+    fields = included_fields(fact, include)
     return TextNode(
         id_=str(fact.id),
         text=fact.text,
         metadata=fact.metadata | fields,
         excluded_embed_metadata_keys=list(fields),
     )
-
-
-def _plain(name: FactField, value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    if name in _INSTANTS and value is not None:
-        return to_datetime(value).isoformat()
-    return value
-
-
-def _plain_explanation(explained: FactExplanation) -> dict[str, Any]:
-    return {
-        "score": explained.score,
-        "boost": explained.boost,
-        "evidence": [evidence._asdict() for evidence in explained.evidence],
-    }

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, wraps
 from hashlib import blake2b
-from typing import Any, ParamSpec, TypeVar
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from plugmem_core.clock import MAX_MS
@@ -55,6 +56,42 @@ def _workers(loop: asyncio.AbstractEventLoop) -> ThreadPoolExecutor:
     if pool is None:
         pool = _pools[loop] = ThreadPoolExecutor(WORKERS, thread_name_prefix="plugmem")
     return pool
+
+
+class Closing:
+    """What is closed at the end of a `with` or `async with` block."""
+
+    __slots__ = ()
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """`close` in a worker thread; the event loop runs on."""
+        await twin(self.close)()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
 
 class Verbs:

@@ -20,7 +20,6 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from langchain_plugmem import LangChainEmbedder, PlugmemRetriever
-from langchain_plugmem._mapping import FactField
 from langchain_plugmem.retrievers import _SETTINGS
 from plugmem_core import (
     ClosedError,
@@ -31,6 +30,7 @@ from plugmem_core import (
     WrongTypeError,
 )
 from plugmem_core.clock import to_ms
+from plugmem_core.fields import FactField
 
 NINE = "heater is set to nine degrees"
 TWELVE = "heater is set to twelve degrees"
