@@ -71,6 +71,8 @@ def rank(
     scope = build_scope(index, query, now, passing)
     limit = max(CANDIDATES, query.k + 1)
     weights = weigh(config, query)
+    if "vector" not in query.sources:
+        vector = None
     tokens = tokenize(query.text) if query.text else []
     ranking = Ranking(tokens=tokens)
     lists = ranking.lists
@@ -78,7 +80,7 @@ def rank(
         ranking.anchors = find_anchors(index, query, tokens)
     asked = [
         "bm25" in query.sources and bool(tokens),
-        "vector" in query.sources and vector is not None,
+        vector is not None,
         bool(ranking.anchors),
         "time" in query.sources and _asks_time(query, tokens, vector),
     ]
@@ -86,7 +88,7 @@ def rank(
         limit = min(limit, _deepest(config, weights, asked, query.k + 1, limit))
     if asked[0]:
         lists[0] = lexical(index, tokens, limit, scope)
-    if asked[1] and vector is not None:
+    if vector is not None:
         ef = query.ef or config.hnsw_ef_search
         lists[1] = nearest(index, vector, limit, ef, config.min_similarity, scope, allowed)
     if ranking.anchors:

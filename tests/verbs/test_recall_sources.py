@@ -569,3 +569,12 @@ def test_a_scope_sees_the_relevance_of_its_own_facts(memory: Memory, namespace: 
     found = relevance(memory, "tea", namespace=namespace)
     assert len(found) == 3 - len(namespace)
     assert len(set(found.values())) == 1
+
+
+def test_a_vector_that_no_source_looks_for_leaves_tags_a_question_of_their_own(
+    open_memory: OpenMemory,
+) -> None:
+    memory = open_memory()
+    memory.remember("tea", tags=["drink"], vector=[1.0, 0.0])
+    result = memory.recall(vector=[1.0, 0.0], tags=["drink"], sources=["bm25", "time"])
+    assert [(fact.text, fact.sources) for fact in result] == [("tea", ("time",))]
