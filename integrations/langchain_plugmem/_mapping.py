@@ -16,7 +16,8 @@ value of `None` says nothing.
 
 Asked for, the fact's own fields join the metadata under `fact_` and their name, each
 on every document: instants as ISO-8601 text, tuples as lists, `None` for what is
-missing. So a prompt may name them, and the whole survives JSON.
+missing. So a prompt may name them, and the whole survives JSON. Keys that begin with
+`_plugmem_` belong to other adapters and are not shown.
 """
 
 import re
@@ -34,11 +35,11 @@ from plugmem_core import (
     PlugmemError,
     RecalledFact,
     RecallResult,
-    Receipt,
     TooLargeError,
     WrongTypeError,
 )
-from plugmem_core.fields import EXPLANATION, included_fields, plain_explanation
+from plugmem_core.adapters.documents import document_id
+from plugmem_core.adapters.fields import EXPLANATION, included_fields, plain_explanation, visible
 
 
 class DocumentMapping(BaseModel):
@@ -78,11 +79,11 @@ class DocumentMapping(BaseModel):
 
 def store_documents(
     memory: Memory, documents: Sequence[Document], mapping: DocumentMapping, namespace: Namespace
-) -> list[tuple[str, Receipt]]:
-    """Store documents in one transaction.
+) -> list[str]:
+    """Store documents in one transaction; the links end of those that are replaced.
 
     Returns:
-        The id of each, made up where there is none, and what became of it.
+        The id of each, made up where there is none.
 
     Raises:
         InvalidInputError: A document cannot be a fact; it is named, and nothing was stored.
@@ -99,12 +100,12 @@ def store_documents(
         for key, document in zip(ids, documents, strict=True)
     ]
     try:
-        receipts = memory.remember_many(facts)
+        memory.write(remember=facts, unlink=True)
     except PlugmemError as error:
         if error.place is None:
             raise
         raise _about(documents[error.place], error.place, error, mapping) from error
-    return list(zip(ids, receipts, strict=True))
+    return ids
 
 
 def _about(
@@ -140,7 +141,7 @@ def to_document(fact: Fact | RecalledFact, include: Iterable[str] = ()) -> Docum
     """Return a fact as a document."""
     fields = included_fields(fact, include)
     return Document(
-        id=str(fact.id) if fact.key is None else fact.key,
+        id=document_id(fact),
         page_content=fact.text,
-        metadata=fact.metadata | fields,
+        metadata=visible(fact.metadata) | fields,
     )

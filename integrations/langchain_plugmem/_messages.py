@@ -14,7 +14,7 @@ JSON would change is refused.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
@@ -26,7 +26,6 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
-from langchain_plugmem._listing import every
 from plugmem_core import (
     Fact,
     InvalidInputError,
@@ -38,7 +37,7 @@ from plugmem_core import (
     TooLargeError,
     WrongTypeError,
 )
-from plugmem_core.clock import MAX_MS
+from plugmem_core.adapters.log import FactLog
 from plugmem_core.errors import shown
 from plugmem_core.inputs import check_key, check_metadata
 from plugmem_core.text import check_fact_text
@@ -47,100 +46,31 @@ from plugmem_core.verbs.base import twin
 WORDLESS = "-"
 """The text of a message that has none: a fact needs one, and this has no words."""
 
-Choice = Callable[[Iterable[RecalledFact]], list[RecalledFact]]
-
 
 class MessageLog:
-    """The messages of one namespace, in the order of their commits.
-
-    What lies below the namespace is not part of it, nor are facts that are no messages.
-    """
+    """The messages of one namespace, in the order of their commits."""
 
     def __init__(self, memory: Memory, namespace: Namespace) -> None:
-        self.memory = memory
-        self.namespace = namespace
+        self._facts = FactLog(memory, namespace, lambda stored: stored.keys() == {"type", "data"})
+        self.last = self._facts.last
+        self.recall = self._facts.recall
 
     def add(self, messages: Sequence[BaseMessage]) -> None:
         """Append messages in one transaction: all of them or none."""
-        config = self.memory.config
-        facts = [to_fact(message, place, config) for place, message in enumerate(messages)]
-        self.memory.remember_many(fact | {"namespace": self.namespace} for fact in facts)
+        config = self._facts.memory.config
+        self._facts.add([to_fact(message, at, config) for at, message in enumerate(messages)])
 
     def read(self) -> list[BaseMessage]:
         """Return every message."""
-        return [to_message(fact) for fact in in_order(self._versions())]
+        return [to_message(fact) for fact in self._facts.read()]
 
     def clear(self) -> None:
         """Forget every message, superseded versions included."""
-        keys = {fact.key for fact in self._versions() if fact.key is not None}
-        self.memory.write(forget=[(self.namespace, key) for key in keys])
+        self._facts.clear()
 
     aadd = twin(add)
     aread = twin(read)
     aclear = twin(clear)
-
-    def last(self, count: int) -> list[RecalledFact]:
-        """Return the facts of the messages that came last, oldest first."""
-        if not count:
-            return []
-        newest = {"sources": ["time"], "weights": {"time": 1, "recency": 0}, "valid_at": MAX_MS}
-        return sorted(self._best(None, count, list, **newest))
-
-    def recall(
-        self, text: str, count: int, beside: Sequence[RecalledFact], **arguments: Any
-    ) -> list[RecalledFact]:
-        """Return the facts of the messages that answer a question, best first.
-
-        Args:
-            text: The question.
-            count: Most of them.
-            beside: What is shown anyway; neither that nor anything twice is returned.
-            arguments: More arguments of `Memory.recall`.
-        """
-
-        def fresh(facts: Iterable[RecalledFact]) -> list[RecalledFact]:
-            said = {_said(fact): fact for fact in beside}
-            return [fact for fact in facts if said.setdefault(_said(fact), fact) is fact]
-
-        return self._best(text, count, fresh, **arguments)
-
-    def _best(
-        self, text: str | None, count: int, choose: Choice, **arguments: Any
-    ) -> list[RecalledFact]:
-        """Recall ever more facts until enough are messages of this log and chosen."""
-        size = count
-        while True:
-            result = self.memory.recall(
-                text, k=size, namespace=self.namespace, token_budget=None, **arguments
-            )
-            found = choose(fact for fact in result.facts if self._owns(fact))
-            if len(found) >= count or not result.truncated:
-                return found[:count]
-            size *= 2
-
-    def _versions(self) -> Iterator[Fact]:
-        """Read all versions of all messages, by ascending id."""
-        # A clock that was set back must not hide messages.
-        options = {"closed": True, "valid_at": MAX_MS}
-        facts = every(self.memory.list_facts, namespace=self.namespace, **options)
-        return filter(self._owns, facts)
-
-    def _owns(self, fact: Fact | RecalledFact) -> bool:
-        return fact.namespace == self.namespace and fact.metadata.keys() == {"type", "data"}
-
-
-def in_order(versions: Iterable[Fact]) -> list[Fact]:
-    """Return the current version of each chain, at the place of its first one.
-
-    Args:
-        versions: By ascending id; superseded ones included.
-    """
-    first: dict[int | None, int] = {}
-    newest: dict[int, Fact] = {}
-    for fact in versions:
-        place = first[fact.id] = first.get(fact.revises, fact.id)
-        newest[place] = fact
-    return [fact for fact in newest.values() if fact.is_current]
 
 
 def to_fact(message: BaseMessage, place: int, config: MemoryConfig) -> dict[str, Any]:
@@ -207,10 +137,6 @@ def _key(message: BaseMessage) -> str:
     if not message.id or isinstance(message, RemoveMessage):
         return str(uuid4())
     return message.id
-
-
-def _said(fact: RecalledFact) -> tuple[tuple[str, ...], str]:
-    return fact.tags, fact.text
 
 
 @contextmanager

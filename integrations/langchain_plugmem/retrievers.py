@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr
 from langchain_plugmem._mapping import to_documents
 from langchain_plugmem.embeddings import LangChainEmbedder
 from plugmem_core import InvalidInputError, Memory
-from plugmem_core.fields import FactField, check_include
+from plugmem_core.adapters.fields import FactField, check_include
 from plugmem_core.inputs import check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import make_query

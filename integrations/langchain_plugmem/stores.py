@@ -30,7 +30,6 @@ from langchain_plugmem._items import (
     fields_of,
     parts_of,
 )
-from langchain_plugmem._listing import every
 from langchain_plugmem._operations import check_op, check_paths, matches, where_of
 from langchain_plugmem.embeddings import LangChainEmbedder
 from plugmem_core import (
@@ -46,6 +45,7 @@ from plugmem_core import (
 )
 from plugmem_core.inputs import check_namespace, check_type
 from plugmem_core.verbs.base import Closing, twin
+from plugmem_core.verbs.listing import every
 
 logger = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from plugmem_core import (
     PlugmemError,
     RecallResult,
 )
+from plugmem_core.adapters.fields import FactField
 from plugmem_core.errors import shown
-from plugmem_core.fields import FactField
 from plugmem_core.recall.render import escape
 from plugmem_core.verbs.base import twin
 

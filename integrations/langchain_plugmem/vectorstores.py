@@ -5,32 +5,28 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, NamedTuple, Self, get_args
 
-import numpy as np
-import numpy.typing as npt
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
-from langchain_plugmem._listing import every
 from langchain_plugmem._mapping import DocumentMapping, store_documents, to_document
 from langchain_plugmem.embeddings import LangChainEmbedder
 from plugmem_core import (
     EmbedderError,
-    Fact,
     FactExplanation,
     HashingEmbedder,
     InvalidInputError,
     Memory,
     MemoryConfig,
-    NotFoundError,
     RecalledFact,
     WrongTypeError,
 )
-from plugmem_core.clock import MAX_MS
+from plugmem_core.adapters.documents import Documents
 from plugmem_core.errors import shown
-from plugmem_core.inputs import MAX_ID, VectorLike, check_count, check_namespace, check_type
+from plugmem_core.inputs import VectorLike, check_count, check_namespace, check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import make_query
+from plugmem_core.recall.diversity import diverse
 from plugmem_core.verbs.base import Closing, twin
 
 Mode = Literal["hybrid", "vector", "text"]
@@ -132,6 +128,7 @@ class PlugmemVectorStore(Closing, VectorStore):
         self.namespace = check_namespace(namespace)
         self.mapping = mapping or DocumentMapping()
         self.mode = _check_mode(mode)
+        self._documents = Documents(memory, self.namespace)
         self.weights = {"recency": 0.0} if weights is None else _check_weights(weights)
 
     @classmethod
@@ -254,12 +251,7 @@ class PlugmemVectorStore(Closing, VectorStore):
                 one if key is None else one.model_copy(update={"id": key})
                 for one, key in zip(given, keys, strict=True)
             ]
-        stored = store_documents(self.memory, given, self.mapping, self.namespace)
-        for _, receipt in stored:
-            if receipt.outcome == "revised":
-                chain = self.memory.history(receipt.id, namespace=self.namespace)
-                self._end_links([fact for fact in chain if fact.id != receipt.id])
-        return [key for key, _ in stored]
+        return store_documents(self.memory, given, self.mapping, self.namespace)
 
     def add_texts(
         self,
@@ -304,25 +296,12 @@ class PlugmemVectorStore(Closing, VectorStore):
         Args:
             ids: Which; `None` means all.
         """
-        wanted = None if ids is None else _check_ids(ids)
-        while True:
-            found = self._all() if wanted is None else self._versions(wanted)
-            own = [fact for fact in found if fact.namespace == self.namespace]
-            self._end_links(own)
-            try:
-                self.memory.forget_many([fact.id for fact in own])
-            except NotFoundError:  # another process has removed one since; look again
-                continue
-            return True
+        self._documents.delete(ids)
+        return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return documents by id, as last added, in the order asked; unknown ids are left out."""
-        wanted = _check_ids(ids)
-        keyed = self._keyed(wanted)
-        keyless = [fact for fact in self._keyless(wanted, keyed) if fact.is_current]
-        found = [to_document(fact) for fact in [*keyed, *keyless]]
-        places = {key: place for place, key in enumerate(wanted)}
-        return sorted(found, key=lambda document: places[str(document.id)])
+        return [to_document(fact) for fact in self._documents.get(ids)]
 
     # -- searching
 
@@ -589,58 +568,6 @@ class PlugmemVectorStore(Closing, VectorStore):
         arguments["weights"] = {**self.weights, **_check_weights(arguments.get("weights"))}
         return {"sources": _SOURCES[mode], "token_budget": None, **arguments}
 
-    def _keyed(self, ids: Sequence[str], *, closed: bool = False) -> list[Fact]:
-        """Return the facts under keys, those that become true only later, too.
-
-        Args:
-            ids: The keys.
-            closed: Whether to return every version, or only the last one of each.
-        """
-        # Two instants: at the later one, what has a time to live is gone.
-        found = {
-            fact.id if closed else (fact.namespace, fact.key): fact
-            for as_of in (None, MAX_MS)
-            for fact in self.memory.get_by_keys(
-                ids, as_of=as_of, closed=closed, namespace=self.namespace
-            )
-        }
-        return list(found.values())
-
-    def _keyless(self, ids: Sequence[str], keyed: Iterable[Fact]) -> list[Fact]:
-        """Return the facts without a key whose ids these are; a key goes before an id."""
-        taken = {fact.key for fact in keyed}
-        numbers = [int(one) for one in ids if _is_fact_id(one) and one not in taken]
-        found = self.memory.get_many(numbers, namespace=self.namespace)
-        return [fact for fact in found if fact and fact.key is None]
-
-    def _versions(self, ids: Sequence[str]) -> list[Fact]:
-        """Return every version of the documents with these ids."""
-        keyed = self._keyed(ids, closed=True)
-        versions = {fact.id: fact for fact in keyed}
-        for fact in self._keyless(ids, keyed):
-            chain = self.memory.history(fact.id, namespace=self.namespace)
-            versions.update((version.id, version) for version in chain)
-        return list(versions.values())
-
-    def _all(self) -> list[Fact]:
-        """Return every version of every document."""
-        scope = {"namespace": self.namespace, "closed": True}
-        # Two instants, as above.
-        return list(
-            {
-                fact.id: fact
-                for valid_at in (None, MAX_MS)
-                for fact in every(self.memory.list_facts, valid_at=valid_at, **scope)
-            }.values()
-        )
-
-    def _end_links(self, facts: Iterable[Fact]) -> None:
-        ids = {fact.id for fact in facts}
-        for entity in {fact.entity for fact in facts if fact.entity is not None}:
-            for edge in self.memory.edges(entity, namespace=self.namespace):
-                if edge.provenance in ids:
-                    self.memory.unlink(edge.src, edge.relation, edge.dst, namespace=self.namespace)
-
 
 def _raw(found: _Found) -> float:
     """Return the one source's own score."""
@@ -666,38 +593,8 @@ def _diverse(
     k: int,
     lambda_mult: float,
 ) -> list[Document]:
-    check_type(lambda_mult, (int, float), "lambda_mult", "a number from 0 to 1")
-    if not 0 <= lambda_mult <= 1:
-        raise InvalidInputError(f"lambda_mult is {lambda_mult}; give a number from 0 to 1")
-    return [to_document(facts[place]) for place in _chosen(asked, vectors, k, lambda_mult)]
-
-
-def _chosen(
-    asked: VectorLike, vectors: Sequence[VectorLike | None], k: int, lambda_mult: float
-) -> list[int]:
-    """Return the places of `k` vectors near a question and far from each other."""
-    if not vectors:
-        return []
-    units = _units(vectors)
-    relevance = units @ _units([asked])[0]
-    redundancy = np.full(len(units), -1.0)
-    value = relevance  # of the first; nothing is redundant yet
-    chosen: list[int] = []
-    while len(chosen) < min(k, len(units)):
-        chosen.append(int(np.argmax(value)))
-        redundancy = np.maximum(redundancy, units @ units[chosen[-1]])
-        value = lambda_mult * relevance - (1 - lambda_mult) * redundancy
-        value[chosen] = -np.inf
-    return chosen
-
-
-def _units(vectors: Sequence[VectorLike | None]) -> npt.NDArray[np.float64]:
-    """Return vectors at length 1; one without direction, as of a text without words, stays 0."""
-    rows = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    units: npt.NDArray[np.float64] = np.zeros_like(rows)
-    np.divide(rows, lengths, out=units, where=lengths > 0)
-    return units
+    places = diverse(asked, vectors, k, lambda_mult, name="lambda_mult")
+    return [to_document(facts[place]) for place in places]
 
 
 def _pool(k: int, fetch_k: int) -> int:
@@ -722,20 +619,6 @@ def _check_filter(value: object) -> Mapping[str, Any] | None:
         f"filter is {shown(value)} ({type(value).__name__}); give a mapping, such as "
         '{"source": "handbook"} or {"year": {"$gt": 2020}}'
     )
-
-
-def _check_ids(ids: Iterable[str]) -> list[str]:
-    if isinstance(ids, str):
-        raise WrongTypeError(f"ids is {shown(ids)}, one id; give a list of them")
-    given = list(ids)
-    for place, one in enumerate(given):
-        check_type(one, str, f"ids[{place}]", "a str")
-    return list(dict.fromkeys(one for one in given if one.strip()))
-
-
-def _is_fact_id(text: str) -> bool:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else MAX_ID + 1
-    return number <= MAX_ID and str(number) == text
 
 
 def _one_each(values: Iterable[Any], items: Sequence[object], name: str) -> list[Any]:

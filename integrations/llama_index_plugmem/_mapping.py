@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from plugmem_core import Namespace, RecalledFact, RecallResult
-from plugmem_core.fields import EXPLANATION, FactField, included_fields, plain_explanation
+from plugmem_core.adapters.fields import EXPLANATION, FactField, included_fields, plain_explanation
 
 
 def to_nodes(

@@ -10,7 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index_plugmem._mapping import to_nodes
 from plugmem_core import Instant, Memory, Namespace, RecallResult
-from plugmem_core.fields import FactField, check_include
+from plugmem_core.adapters.fields import FactField, check_include
 from plugmem_core.inputs import check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import Anchors, make_query

@@ -102,12 +102,14 @@ class Transaction(EdgeWrites):
         self._update_fact(target._replace(forgotten_at=self._now))
         return True
 
-    def forget_key(self, key: str, namespace: int) -> None:
-        """Hide every version of what was written under a key."""
-        for row in self._select_facts(
+    def forget_key(self, key: str, namespace: int) -> list[FactRow]:
+        """Hide every version of what was written under a key; return them."""
+        rows = self._select_facts(
             "key = ? AND namespace = ? AND forgotten_at IS NULL", (key, namespace)
-        ):
+        )
+        for row in rows:
             self.forget(row)
+        return rows
 
     def end(self, target: FactRow, valid_to: int | None) -> FactRow:
         """Close a current fact without a successor; now by default."""
@@ -124,13 +126,23 @@ class Transaction(EdgeWrites):
             )
         return self._close(target, at)
 
-    def end_key(self, key: str, namespace: int) -> None:
-        """Close the current fact under a key, if there is one."""
-        for row in self._select_facts(
+    def end_key(self, key: str, namespace: int) -> list[FactRow]:
+        """Close the current fact under a key, if there is one; return it."""
+        rows = self._select_facts(
             "key = ? AND namespace = ? AND valid_to IS NULL AND forgotten_at IS NULL",
             (key, namespace),
-        ):
+        )
+        for row in rows:
             self.end(row, None)
+        return rows
+
+    def end_links(self, rows: Iterable[FactRow]) -> None:
+        """Close the open edges that facts brought."""
+        for row in rows:
+            for edge in self._select_edges(
+                "src = ? AND provenance = ? AND valid_to IS NULL", (row.entity, row.id)
+            ):
+                self._close_edge(edge, self._now)
 
     def expire(self, row: FactRow, expires_at: int | None) -> None:
         """Let a fact disappear at another instant, or never."""

@@ -277,11 +277,14 @@ class FactVerbs(Drafting):
         """
         return self.forget_many([id], namespace=namespace)[0]
 
-    def forget_many(self, ids: Iterable[int], *, namespace: Namespace = ()) -> list[bool]:
+    def forget_many(
+        self, ids: Iterable[int], *, unlink: bool = False, namespace: Namespace = ()
+    ) -> list[bool]:
         """Forget many facts in one transaction: all of them or none.
 
         Args:
             ids: Facts.
+            unlink: Whether the edges that they brought end.
             namespace: The scope in which to look for them.
 
         Returns:
@@ -299,9 +302,13 @@ class FactVerbs(Drafting):
         facts = check_ids(ids)
         scope = check_namespace(namespace)
         with self._engine.writing() as transaction:
-            return [
-                transaction.forget(self._row_to_forget(transaction, fact, scope)) for fact in facts
-            ]
+            forgotten = []
+            for fact in facts:
+                row = self._row_to_forget(transaction, fact, scope)
+                forgotten.append(transaction.forget(row))
+                if unlink:
+                    transaction.end_links([row])
+            return forgotten
 
     def end(
         self,
@@ -378,6 +385,7 @@ class FactVerbs(Drafting):
         remember: Iterable[Mapping[str, Any]] = (),
         forget: Iterable[Keyed] = (),
         end: Iterable[Keyed] = (),
+        unlink: bool = False,
     ) -> list[Receipt]:
         """Write different things in one transaction: all of them or none.
 
@@ -388,6 +396,8 @@ class FactVerbs(Drafting):
             remember: Facts, as for `remember_many`.
             forget: `(namespace, key)` pairs: every version under the key is forgotten.
             end: `(namespace, key)` pairs: the current fact under the key stops being true.
+            unlink: Whether the edges end that were brought by what is forgotten, ended or
+                revised here.
 
         Returns:
             One receipt a fact remembered, in order.
@@ -407,7 +417,7 @@ class FactVerbs(Drafting):
         """
         facts = self._draft_many(remember, "remember")
         forgotten, ended = check_keyed(forget, "forget"), check_keyed(end, "end")
-        return self._write(facts, forgotten, ended, name="remember")
+        return self._write(facts, forgotten, ended, unlink=unlink, name="remember")
 
     aremember = twin(remember)
     aremember_many = twin(remember_many)
@@ -425,12 +435,14 @@ class FactVerbs(Drafting):
         forgotten: Sequence[Keyed] = (),
         ended: Sequence[Keyed] = (),
         *,
+        unlink: bool = False,
         name: str | None = None,
     ) -> list[Receipt]:
         """Write in one transaction; `name` is what the caller knows the list of facts by."""
         self._embed(facts)
         with self._engine.writing() as transaction:
             spaces = self._engine.index.spaces
+            gone: list[FactRow] = []
             for keyed, close in (
                 (forgotten, transaction.forget_key),
                 (ended, transaction.end_key),
@@ -438,7 +450,9 @@ class FactVerbs(Drafting):
                 for namespace, key in keyed:
                     space = spaces.find(dump_json(namespace))
                     if space is not None:
-                        close(key, space)
+                        gone += close(key, space)
+            if unlink:
+                transaction.end_links(gone)
             written = []
             for at, fact in enumerate(facts):
                 try:
@@ -448,6 +462,12 @@ class FactVerbs(Drafting):
                     if name is None:
                         raise
                     raise about_one(at, type(error)(f"{name}[{at}]: {error}")) from error
+            if unlink:
+                transaction.end_links(
+                    transaction.fact(done.row.revises)
+                    for done in written
+                    if done.outcome == "revised" and done.row.revises is not None
+                )
         return [
             Receipt(
                 done.row.id,

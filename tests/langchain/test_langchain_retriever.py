@@ -29,8 +29,8 @@ from plugmem_core import (
     Memory,
     WrongTypeError,
 )
+from plugmem_core.adapters.fields import FactField
 from plugmem_core.clock import to_ms
-from plugmem_core.fields import FactField
 
 NINE = "heater is set to nine degrees"
 TWELVE = "heater is set to twelve degrees"

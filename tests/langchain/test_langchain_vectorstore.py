@@ -121,11 +121,11 @@ def test_what_another_process_removes_meanwhile_does_not_stop_a_deletion(
     store.add_texts(["tea one", "tea two"], ids=["a", "b"])
     forget_many = mine.forget_many
 
-    def late(ids: list[int]) -> list[bool]:
+    def late(ids: list[int], **options: Any) -> list[bool]:
         if other.get(gone) is not None:
             other.forget(gone)
             other.maintain()
-        return forget_many(ids)
+        return forget_many(ids, **options)
 
     monkeypatch.setattr(mine, "forget_many", late)
     assert store.delete(None if everything else ["a", "b", str(gone)]) is True

@@ -443,3 +443,52 @@ def test_a_fact_of_another_namespace_is_not_found_by_end(drinks: Memory) -> None
     with pytest.raises(NotFoundError):
         drinks.end(2, namespace=ANN)
     assert texts(drinks, namespace=BOB) == ["coffee"]
+
+
+def edges_now(memory: Memory) -> list[tuple[str, str, str]]:
+    return [(edge.src, edge.relation, edge.dst) for edge in memory.edges()]
+
+
+@pytest.mark.parametrize("kind", ["forget", "end"])
+def test_links_end_with_the_fact_that_brought_them_when_asked(memory: Memory, kind: str) -> None:
+    memory.remember("Ana leads the choir", entity="Ana", links=[("leads", "choir")], key="a")
+    memory.link("Ana", "sings in", "choir")
+    memory.write(**{kind: [((), "a")]}, unlink=True)
+    assert edges_now(memory) == [("Ana", "sings in", "choir")]
+
+
+@pytest.mark.parametrize("kind", ["forget", "end"])
+def test_links_stay_when_nobody_asks_for_their_end(memory: Memory, kind: str) -> None:
+    memory.remember("Ana leads the choir", entity="Ana", links=[("leads", "choir")], key="a")
+    memory.write(**{kind: [((), "a")]})
+    assert edges_now(memory) == [("Ana", "leads", "choir")]
+
+
+def test_links_a_revised_fact_does_not_repeat_end_when_asked(memory: Memory) -> None:
+    links = [("leads", "choir"), ("knows", "Bo")]
+    memory.remember("Ana leads the choir", entity="Ana", links=links, key="a")
+    said = {"text": "Ana knows Bo", "entity": "Ana", "links": [("knows", "Bo")], "key": "a"}
+    memory.write(remember=[said], unlink=True)
+    assert edges_now(memory) == [("Ana", "knows", "Bo")]
+
+
+def test_links_of_another_fact_about_the_same_entity_stay(memory: Memory) -> None:
+    memory.remember("Ana leads the choir", entity="Ana", links=[("leads", "choir")], key="a")
+    memory.remember("Ana plays chess", entity="Ana", links=[("plays", "chess")], key="b")
+    memory.write(forget=[((), "a")], unlink=True)
+    assert edges_now(memory) == [("Ana", "plays", "chess")]
+
+
+def test_an_ended_link_is_still_read_as_of_earlier(memory: Memory, clock: Clock) -> None:
+    memory.remember("Ana leads the choir", entity="Ana", links=[("leads", "choir")], key="a")
+    before = clock.now
+    clock.tick()
+    memory.write(end=[((), "a")], unlink=True)
+    assert edges_now(memory) == []
+    assert [edge.dst for edge in memory.edges(as_of=before)] == ["choir"]
+
+
+def test_forgetting_many_by_id_ends_their_links_when_asked(memory: Memory) -> None:
+    fact = memory.remember("Ana leads the choir", entity="Ana", links=[("leads", "choir")]).id
+    memory.forget_many([fact], unlink=True)
+    assert edges_now(memory) == []

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from plugmem_core.clock import to_datetime
 from plugmem_core.errors import InvalidInputError
-from plugmem_core.model import Fact, RecalledFact
+from plugmem_core.model import Fact, Metadata, RecalledFact
 from plugmem_core.recall import FactExplanation
 
 FactField = Literal[
@@ -27,6 +27,9 @@ FactField = Literal[
 EXPLANATION = "fact_explanation"
 """The name under which an explanation joins it."""
 
+RESERVED = "_plugmem_"
+"""How the metadata keys begin that are ours; they are never shown."""
+
 _ACCEPTED = get_args(FactField)
 _INSTANTS = {"recorded_at", "valid_from", "valid_to", "expires_at"}
 
@@ -43,6 +46,15 @@ def check_include(value: object) -> list[FactField]:
             f"include is {value!r}; give a list of names among {', '.join(_ACCEPTED)}"
         )
     return names
+
+
+def visible(metadata: Metadata) -> Metadata:
+    """Return what callers gave as metadata: all of it but the reserved keys.
+
+    >>> visible({"source": "handbook", "_plugmem_node": {}})
+    {'source': 'handbook'}
+    """
+    return {key: value for key, value in metadata.items() if not key.startswith(RESERVED)}
 
 
 def included_fields(fact: Fact | RecalledFact, include: Iterable[str]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What the adapters of different frameworks share; none of it knows a framework."""

@@ -1,0 +1,122 @@
+"""Facts by the ids under which frameworks know documents."""
+
+from collections.abc import Iterable
+
+from plugmem_core.clock import MAX_MS
+from plugmem_core.errors import NotFoundError, WrongTypeError, shown
+from plugmem_core.inputs import MAX_ID, check_type
+from plugmem_core.memory import Memory
+from plugmem_core.model import Fact, Namespace, RecalledFact
+from plugmem_core.verbs.listing import every
+
+
+class Documents:
+    """The facts of a namespace as documents: a document's id is a key, or else a fact's id.
+
+    What lies below the namespace is found as well, but belongs to others: it is never
+    deleted from here.
+
+    Args:
+        memory: The open memory.
+        namespace: Where the documents live.
+
+    >>> memory = Memory.open(":memory:")
+    >>> _ = memory.remember("Mara prefers green tea", key="tea")
+    >>> [fact.text for fact in Documents(memory, ()).get(["coffee", "tea"])]
+    ['Mara prefers green tea']
+    """
+
+    def __init__(self, memory: Memory, namespace: Namespace) -> None:
+        self.memory = memory
+        self.namespace = namespace
+
+    def get(self, ids: Iterable[str]) -> list[Fact]:
+        """Return documents as last written, in the order asked; unknown ids are left out.
+
+        Those that become true only later are among them.
+        """
+        wanted = _checked(ids)
+        keyed = self._keyed(wanted, closed=False)
+        keyless = [fact for fact in self._keyless(wanted, keyed) if fact.is_current]
+        places = {key: place for place, key in enumerate(wanted)}
+        return sorted([*keyed, *keyless], key=lambda fact: places[document_id(fact)])
+
+    def delete(self, ids: Iterable[str] | None) -> None:
+        """Forget documents, every version of them, in one transaction.
+
+        The links that they brought end. Unknown ids are passed over.
+
+        Args:
+            ids: Which; `None` means all.
+        """
+        wanted = None if ids is None else _checked(ids)
+        while True:
+            found = self._all() if wanted is None else self._versions(wanted)
+            own = [fact.id for fact in found if fact.namespace == self.namespace]
+            try:
+                self.memory.forget_many(own, unlink=True)
+            except NotFoundError:  # another process has removed one since; look again
+                continue
+            return
+
+    def _keyed(self, ids: list[str], *, closed: bool) -> list[Fact]:
+        """Return the facts under keys.
+
+        Args:
+            ids: The keys.
+            closed: Whether to return every version, or only the last one of each.
+        """
+        # Two instants: at the later one, what has a time to live is gone.
+        found = {
+            fact.id if closed else (fact.namespace, fact.key): fact
+            for as_of in (None, MAX_MS)
+            for fact in self.memory.get_by_keys(
+                ids, as_of=as_of, closed=closed, namespace=self.namespace
+            )
+        }
+        return list(found.values())
+
+    def _keyless(self, ids: list[str], keyed: Iterable[Fact]) -> list[Fact]:
+        """Return the facts without a key whose ids these are; a key goes before an id."""
+        taken = {fact.key for fact in keyed}
+        numbers = [int(one) for one in ids if _is_fact_id(one) and one not in taken]
+        found = self.memory.get_many(numbers, namespace=self.namespace)
+        return [fact for fact in found if fact and fact.key is None]
+
+    def _versions(self, ids: list[str]) -> list[Fact]:
+        keyed = self._keyed(ids, closed=True)
+        versions = {fact.id: fact for fact in keyed}
+        for fact in self._keyless(ids, keyed):
+            chain = self.memory.history(fact.id, namespace=self.namespace)
+            versions.update((version.id, version) for version in chain)
+        return list(versions.values())
+
+    def _all(self) -> list[Fact]:
+        scope = {"namespace": self.namespace, "closed": True}
+        # Two instants, as above.
+        return list(
+            {
+                fact.id: fact
+                for valid_at in (None, MAX_MS)
+                for fact in every(self.memory.list_facts, valid_at=valid_at, **scope)
+            }.values()
+        )
+
+
+def document_id(fact: Fact | RecalledFact) -> str:
+    """Return the id under which a fact is known as a document."""
+    return str(fact.id) if fact.key is None else fact.key
+
+
+def _checked(ids: Iterable[str]) -> list[str]:
+    if isinstance(ids, str):
+        raise WrongTypeError(f"ids is {shown(ids)}, one id; give a list of them")
+    given = list(ids)
+    for place, one in enumerate(given):
+        check_type(one, str, f"ids[{place}]", "a str")
+    return list(dict.fromkeys(one for one in given if one.strip()))
+
+
+def _is_fact_id(text: str) -> bool:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else MAX_ID + 1
+    return number <= MAX_ID and str(number) == text
