@@ -25,7 +25,7 @@ PUBLIC = {
         PlugmemRetriever PlugmemReviseTool PlugmemStore PlugmemToolkit PlugmemTranslator
         PlugmemVectorStore PlugmemWhyTool
     """,
-    llama_index_plugmem: "PlugmemRetriever",
+    llama_index_plugmem: "LlamaIndexEmbedder NodeMapping PlugmemRetriever",
 }
 
 

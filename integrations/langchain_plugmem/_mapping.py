@@ -26,7 +26,6 @@ from typing import Any
 from uuid import uuid4
 
 from langchain_core.documents import Document
-from pydantic import BaseModel, ConfigDict
 
 from plugmem_core import (
     Fact,
@@ -40,9 +39,10 @@ from plugmem_core import (
 )
 from plugmem_core.adapters.documents import document_id
 from plugmem_core.adapters.fields import EXPLANATION, included_fields, plain_explanation, visible
+from plugmem_core.adapters.mapping import FieldKeys
 
 
-class DocumentMapping(BaseModel):
+class DocumentMapping(FieldKeys):
     """Which keys of a document's metadata say more than metadata does.
 
     Attributes:
@@ -60,21 +60,9 @@ class DocumentMapping(BaseModel):
     {'entity': 'Mara', 'tags': ['tea']}
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    entity: str | None = "fact_entity"
-    tags: str | None = "fact_tags"
-    links: str | None = "fact_links"
-    valid_from: str | None = "fact_valid_from"
-
     def fields_of(self, document: Document) -> dict[str, Any]:
         """Return what the metadata says of the fact, by the names of `Memory.remember`."""
-        said = {
-            field: document.metadata[key]
-            for field, key in self
-            if key is not None and key in document.metadata
-        }
-        return {field: value for field, value in said.items() if value is not None}
+        return self.said_in(document.metadata)
 
 
 def store_documents(

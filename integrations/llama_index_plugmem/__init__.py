@@ -2,22 +2,30 @@
 
 Each name is imported on first use and needs one of the package's extras:
 
-| name               | extra         |
-|--------------------|---------------|
-| `PlugmemRetriever` | `llama-index` |
+| name                 | extra         |
+|----------------------|---------------|
+| `PlugmemRetriever`   | `llama-index` |
+| `NodeMapping`        | `llama-index` |
+| `LlamaIndexEmbedder` | `llama-index` |
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llama_index_plugmem._mapping import NodeMapping
+    from llama_index_plugmem.embeddings import LlamaIndexEmbedder
     from llama_index_plugmem.retrievers import PlugmemRetriever
 
 __all__ = [
+    "LlamaIndexEmbedder",
+    "NodeMapping",
     "PlugmemRetriever",
 ]
 
 _HOMES = {
+    "LlamaIndexEmbedder": "embeddings",
+    "NodeMapping": "_mapping",
     "PlugmemRetriever": "retrievers",
 }
 """The module of each name."""

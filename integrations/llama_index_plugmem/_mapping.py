@@ -1,16 +1,29 @@
-"""Facts as nodes: the whole mapping is written down here.
+"""Nodes and facts: the whole mapping is written down here.
 
-| node           | fact                                                               |
-|----------------|--------------------------------------------------------------------|
-| `text`         | `text`, verbatim                                                   |
-| `node_id`      | `key`, or the decimal id of a fact without one; see below          |
-| `metadata`     | `metadata`, as stored, with nothing added unasked                  |
-| `hash`         | follows from text and metadata, so it is the same for every answer |
-| `score`        | `score`, a float, beside the node in `NodeWithScore`               |
+| node                            | fact                                                    |
+|---------------------------------|---------------------------------------------------------|
+| `text`                          | `text`, verbatim                                        |
+| `node_id`                       | `key`, or the decimal id of a fact without one          |
+| `metadata`                      | `metadata`, as given, with nothing added unasked        |
+| `metadata["fact_entity"]`       | `entity` as well: a name                                |
+| `metadata["fact_tags"]`         | `tags` as well: a list of labels                        |
+| `metadata["fact_links"]`        | `links` as well: a list of `(relation, target)` pairs   |
+| `metadata["fact_valid_from"]`   | `valid_from` as well: an instant                        |
+| `embedding`                     | its vector; not given back                              |
+| class, relationships, templates | `metadata["_plugmem_node"]`, which is not shown         |
+| order of the metadata's keys    | idem: a node's hash depends on it                       |
+| `hash`                          | follows from text and metadata, so it is always the same |
+| `score`                         | `score`, a float, beside the node in `NodeWithScore`    |
 
-LlamaIndex keeps one node of each `node_id`, so a key is one only where it names a single
-fact: in the namespace asked, and not for the superseded versions that `closed` brings
-back. Facts from namespaces below it, and those versions, go by their decimal id.
+The four keys can be called otherwise, or left out of account, with a `NodeMapping`. They
+stay in the metadata, so every node comes back as it was; a value of `None` says nothing. A
+node without text, such as an image, is stored under its id as text, and comes back without.
+The bytes of a `MediaResource` are not kept, as LlamaIndex itself keeps none.
+
+LlamaIndex keeps one node of each `node_id`, so in the answer of a retriever a key is one
+only where it names a single fact: in the namespace asked, and not for the superseded
+versions that `closed` brings back. Facts from namespaces below it, and those versions, go
+by their decimal id.
 
 Asked for, the fact's own fields join the metadata under `fact_` and their name, each on
 every node: instants as ISO-8601 text, tuples as lists, `None` for what is missing. Like
@@ -18,12 +31,201 @@ all metadata they are shown to the language model, but they take no part in the 
 is embedded. `fact_explanation` is shown to neither.
 """
 
+import json
+import re
 from collections.abc import Sequence
+from typing import Any, Final
 
-from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    ImageDocument,
+    ImageNode,
+    IndexNode,
+    MetadataMode,
+    Node,
+    NodeWithScore,
+    TextNode,
+)
 
-from plugmem_core import Namespace, RecalledFact, RecallResult
-from plugmem_core.adapters.fields import EXPLANATION, FactField, included_fields, plain_explanation
+from plugmem_core import (
+    Fact,
+    InvalidInputError,
+    Memory,
+    Metadata,
+    Namespace,
+    PlugmemError,
+    RecalledFact,
+    RecallResult,
+    TooLargeError,
+    WrongTypeError,
+)
+from plugmem_core.adapters.documents import document_id
+from plugmem_core.adapters.fields import (
+    EXPLANATION,
+    RESERVED,
+    FactField,
+    included_fields,
+    plain_explanation,
+    visible,
+)
+from plugmem_core.adapters.mapping import FieldKeys
+
+NODE: Final = f"{RESERVED}node"
+"""The metadata key of what else a node has."""
+
+REF_DOC: Final = f"{NODE}.ref_doc_id"
+"""The path, in metadata, of the id of the document that a node is a part of."""
+
+_CLASSES: dict[str, type[BaseNode]] = {
+    kind.class_name(): kind
+    for kind in (TextNode, ImageNode, IndexNode, Node, Document, ImageDocument)
+}
+
+
+class NodeMapping(FieldKeys):
+    """Which keys of a node's metadata say more than metadata does.
+
+    Attributes:
+        entity: The key under which a node names its subject.
+        tags: The key of its labels, a list.
+        links: The key of its `(relation, target)` pairs, edges from the subject.
+        valid_from: The key of the instant at which it became true: ISO-8601 text or Unix
+            milliseconds.
+
+    `None` switches one off. All of them stay in the metadata, too.
+
+    >>> mapping = NodeMapping(entity="speaker", tags="topics")
+    >>> node = TextNode(text="Tea is ready", metadata={"speaker": "Mara", "topics": ["tea"]})
+    >>> mapping.fields_of(node)
+    {'entity': 'Mara', 'tags': ['tea']}
+    """
+
+    def fields_of(self, node: BaseNode) -> dict[str, Any]:
+        """Return what the metadata says of the fact, by the names of `Memory.remember`."""
+        return self.said_in(node.metadata)
+
+
+# -- from nodes to facts
+
+
+def to_fact(node: BaseNode, mapping: NodeMapping, namespace: Namespace) -> dict[str, Any]:
+    """Return the arguments of `Memory.remember` for a node.
+
+    Args:
+        node: Any of LlamaIndex's nodes.
+        mapping: Which metadata says more than metadata.
+        namespace: Where the fact is to live.
+
+    Raises:
+        InvalidInputError: A metadata key begins as the reserved ones do.
+    """
+    for key in node.metadata:
+        if key.startswith(RESERVED):
+            raise InvalidInputError(
+                f"node {node.node_id!r}: metadata {key!r} begins with {RESERVED!r}, "
+                "which is reserved; call it otherwise"
+            )
+    text = node.get_content(MetadataMode.NONE)
+    blank = not text.strip()
+    state = _state(node, text if blank else None)
+    return {
+        **mapping.fields_of(node),
+        "text": node.node_id if blank else text,
+        "metadata": {**node.metadata, NODE: state} if state else node.metadata,
+        "vector": node.embedding,
+        "key": node.node_id,
+        "namespace": namespace,
+        "embed": not blank,
+    }
+
+
+def store_nodes(
+    memory: Memory, nodes: Sequence[BaseNode], mapping: NodeMapping, namespace: Namespace
+) -> None:
+    """Store nodes in one transaction; the links end of those that are replaced.
+
+    Raises:
+        InvalidInputError: A node cannot be a fact; it is named, and nothing was stored.
+    """
+    facts = [to_fact(node, mapping, namespace) for node in nodes]
+    try:
+        memory.write(remember=facts, unlink=True)
+    except PlugmemError as error:
+        if error.place is None:
+            raise
+        raise about_node(nodes[error.place], error, mapping) from error
+
+
+def about_node(node: BaseNode, error: PlugmemError, mapping: NodeMapping) -> PlugmemError:
+    """Return an error of a fact as one of the node it was to be made of."""
+    name = f"node {node.node_id!r}"
+    problem = str(error.__cause__)
+    field = re.split(r"\W", problem, maxsplit=1)[0]
+    key = dict(mapping).get(field)
+    if key is not None:
+        name += f": metadata {key!r}"
+    if field == "text" and isinstance(error, TooLargeError):
+        problem += ", for example with a SentenceSplitter"
+    if field == "metadata" and isinstance(error, WrongTypeError):
+        problem += ", and dates as ISO-8601 text"
+    return type(error)(f"{name}: {problem}")
+
+
+def _state(node: BaseNode, blank_text: str | None) -> dict[str, Any]:
+    """Return what a node has beside id, text, metadata and embedding, without defaults."""
+    kind = next(one for one in type(node).__mro__ if one in _CLASSES.values())
+    state: dict[str, Any] = node.model_dump(mode="json", exclude_defaults=True)
+    for field in ("id_", "embedding", "metadata", "text", "class_name"):
+        state.pop(field, None)
+    if state.get("text_resource") is not None:
+        state["text_resource"].pop("text", None)
+    if state.get("obj", ...) is None:
+        del state["obj"]
+    if node.ref_doc_id is not None:
+        state["ref_doc_id"] = node.ref_doc_id  # as a relationship it is harder to find
+    if kind is not TextNode:
+        state["class"] = kind.__name__
+    if blank_text is not None:
+        state["text"] = blank_text
+    return state | _order(node.metadata)
+
+
+def _order(metadata: Metadata) -> dict[str, Any]:
+    """Return what a fact's metadata, which is sorted by key, loses of a node's."""
+    try:
+        restored = json.loads(json.dumps(metadata, sort_keys=True))
+    except (TypeError, ValueError):
+        return {}  # no JSON; the memory says what is wrong with it
+    if str(restored) == str(metadata):
+        return {}
+    keys = list(metadata)
+    if str({key: restored[key] for key in keys}) == str(metadata):
+        return {"keys": keys}
+    return {"metadata": json.dumps(metadata, ensure_ascii=False)}  # nested keys, too
+
+
+# -- from facts to nodes
+
+
+def to_node(fact: Fact | RecalledFact) -> BaseNode:
+    """Return the node a fact was made of; a `TextNode` for one made otherwise."""
+    state = dict(fact.metadata.get(NODE) or {})
+    state.pop("ref_doc_id", None)
+    metadata = visible(fact.metadata)
+    keys = state.pop("keys", None)
+    if keys is not None:
+        metadata = {key: metadata[key] for key in keys}
+    nested = state.pop("metadata", None)
+    if nested is not None:
+        metadata = json.loads(nested)
+    kind = _CLASSES[state.pop("class", "TextNode")]
+    text = state.pop("text", fact.text)
+    if not issubclass(kind, Node):
+        state["text"] = text
+    elif "text_resource" in state:
+        state["text_resource"] = {**state["text_resource"], "text": text}
+    return kind.from_dict({**state, "id_": document_id(fact), "metadata": metadata})
 
 
 def to_nodes(
@@ -37,11 +239,7 @@ def to_nodes(
         namespace: The namespace the recall asked.
         closed: Whether it asked for superseded facts, too.
     """
-    nodes = [_to_node(fact, include) for fact in result.facts]
-    for node, fact in zip(nodes, result.facts, strict=True):
-        superseded = closed and not fact.is_current
-        if fact.key is not None and fact.namespace == namespace and not superseded:
-            node.id_ = fact.key
+    nodes = [_recalled(fact, include, namespace, closed=closed) for fact in result.facts]
     if result.explanation is not None:
         for node, explained in zip(nodes, result.explanation.facts, strict=True):
             node.metadata[EXPLANATION] = plain_explanation(explained)
@@ -53,11 +251,14 @@ def to_nodes(
     ]
 
 
-def _to_node(fact: RecalledFact, include: Sequence[FactField]) -> TextNode:
+def _recalled(
+    fact: RecalledFact, include: Sequence[FactField], namespace: Namespace, *, closed: bool
+) -> BaseNode:
+    node = to_node(fact)
+    superseded = closed and not fact.is_current
+    if fact.namespace != namespace or superseded:
+        node.id_ = str(fact.id)
     fields = included_fields(fact, include)
-    return TextNode(
-        id_=str(fact.id),
-        text=fact.text,
-        metadata=fact.metadata | fields,
-        excluded_embed_metadata_keys=list(fields),
-    )
+    node.metadata.update(fields)
+    node.excluded_embed_metadata_keys.extend(fields)
+    return node
