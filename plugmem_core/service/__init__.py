@@ -1,0 +1,1 @@
+"""What makes memories out of prose."""
