@@ -1,0 +1,313 @@
+"""A property graph as facts: the whole mapping is written down here.
+
+| node                        | fact                                                             |
+|-----------------------------|------------------------------------------------------------------|
+| `id`                        | `key`                                                            |
+| `name`, a chunk's `id`      | `entity`, where it has a letter or digit                         |
+| a chunk's `text`            | `text`, verbatim; the id in place of a blank one                 |
+| an entity, readable         | `text`: name, label, and the properties that are texts           |
+| `properties`                | `metadata`, as they are, but for an `"embedding"` among them     |
+| `embedding`, or else that   | `vector`                                                         |
+| what it is                  | one of `tags`: `entity` or `chunk`                               |
+
+| relation                    | fact                                                             |
+|-----------------------------|------------------------------------------------------------------|
+| both ends and the label     | `key`: `_plugmem_relation:` and their digest                     |
+| the same, readable          | `text`; `entity`, `links`: an edge from one end to the other     |
+| `properties`                | `metadata`, as they are                                          |
+| what it is                  | one of `tags`: `relation`                                        |
+
+Entities of a memory are told apart by their words alone, ids of nodes by every character. So
+the graph is looked up by keys and by the metadata under `_plugmem_graph`, which is never shown:
+
+| there         | of             | is                                                           |
+|---------------|----------------|--------------------------------------------------------------|
+| `kind`        | all            | `entity`, `chunk` or `relation`                              |
+| `depth`       | all            | how many labels the namespace has; tells it from those below |
+| `label`       | all            | the label                                                    |
+| `id`          | nodes          | the id                                                       |
+| `name`        | entities       | the name                                                     |
+| `source`      | relations      | the id of the node it starts from                            |
+| `target`      | relations      | the id of the node it leads to                               |
+| `sources`     | all            | every `triplet_source_id` it came with, oldest first         |
+| `crowded`     | all            | whether there were more sources than are listed              |
+| `document`    | chunks         | the id of the document it is of                              |
+| `placeholder` | entities       | whether a relation alone speaks of it                        |
+| `blank`       | chunks         | a text that is blank                                         |
+| `first`       | later versions | the id of the fact that was the first version                |
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+from llama_index.core.graph_stores.types import (
+    TRIPLET_SOURCE_KEY,
+    VECTOR_SOURCE_KEY,
+    ChunkNode,
+    EntityNode,
+    Relation,
+)
+from llama_index.core.schema import BaseNode, TextNode
+
+from llama_index_plugmem._mapping import NODE, to_node
+from plugmem_core import Fact, InvalidInputError, Metadata, Namespace, RecalledFact
+from plugmem_core.adapters.fields import RESERVED, visible
+from plugmem_core.errors import shown as shortened
+from plugmem_core.inputs import VectorLike
+from plugmem_core.text.names import entity_key
+
+RECORD = f"{RESERVED}graph"
+"""The metadata key of what the graph knows of a fact."""
+
+RELATION_KEY = f"{RESERVED}relation:"
+"""How the keys of relations begin."""
+
+ENTITY, CHUNK, RELATION = "entity", "chunk", "relation"
+
+MENTIONS = "MENTIONS"
+"""The label of the relation by which a chunk names its entities."""
+
+DOCUMENT_KEYS = ("ref_doc_id", "doc_id", "document_id")
+"""Properties under which stores of LlamaIndex keep the document of a chunk."""
+
+MAX_SOURCES = 500
+"""Most sources listed of one node or relation: beyond, only the newest."""
+
+MAX_LINE = 2_000
+"""Most characters of the line that an entity is read as."""
+
+_FORMER = ("keys", "metadata", "text")
+"""What the rest of a LlamaIndex node says of its text and the order of its metadata."""
+
+_HIDDEN = {TRIPLET_SOURCE_KEY, VECTOR_SOURCE_KEY, *DOCUMENT_KEYS}
+
+Shown: TypeAlias = EntityNode | ChunkNode | Relation
+"""What LlamaIndex knows of a node or relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A node or relation of the graph.
+
+    Attributes:
+        shown: What LlamaIndex sees of it; the embedding left out.
+        sources: Chunks it came from, oldest first.
+        crowded: Whether there were more of them.
+        placeholder: Whether a relation alone speaks of it.
+        document: The document of a chunk.
+        rest: Reserved metadata of others, such as what else a LlamaIndex node has.
+        vector: Its embedding, on the way into the memory.
+        first: The fact of its first version; `None` while that is the only one.
+        fact: The fact it was read from.
+    """
+
+    shown: Shown
+    sources: tuple[str, ...] = ()
+    crowded: bool = False
+    placeholder: bool = False
+    document: str | None = None
+    rest: Metadata = field(default_factory=dict)
+    vector: VectorLike | None = None
+    first: int | None = None
+    fact: Fact | RecalledFact | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+        if isinstance(self.shown, Relation):
+            return RELATION
+        return CHUNK if isinstance(self.shown, ChunkNode) else ENTITY
+
+    @property
+    def key(self) -> str:
+        """The key of its fact."""
+        if isinstance(self.shown, Relation):
+            return relation_key(self.shown)
+        return self.shown.id
+
+    @property
+    def place(self) -> int:
+        """What tells which was first inserted; 0 for one that is not stored yet."""
+        if self.first is not None:
+            return self.first
+        return 0 if self.fact is None else self.fact.id
+
+    def __str__(self) -> str:
+        """What messages call it."""
+        if isinstance(self.shown, Relation):
+            relation = self.shown
+            return f"relation {(relation.source_id, relation.label, relation.target_id)}"
+        return f"node {shortened(self.shown.id)}"
+
+
+def relation_key(relation: Relation) -> str:
+    """Return the key of the fact that a relation is."""
+    triple = json.dumps([relation.source_id, relation.label, relation.target_id])
+    return RELATION_KEY + blake2b(triple.encode(), digest_size=16).hexdigest()
+
+
+def placeholder(node_id: str, sources: tuple[str, ...]) -> Element:
+    """Return what stands for a node that a relation speaks of."""
+    return Element(EntityNode(name=node_id), sources=sources, placeholder=True)
+
+
+def merged(old: Element | None, new: Element) -> Element:
+    """Return what an element becomes when it is stated again.
+
+    Properties join, and the later ones win; a LlamaIndex node takes the place of the whole
+    chunk, since its hash must stay. Sources add up.
+    """
+    if old is None:
+        return new
+    if old.kind != new.kind:
+        return replace(new, first=old.first, fact=old.fact)
+    shown, rest = new.shown, new.rest
+    if not rest:
+        shown = shown.model_copy(update={"properties": old.shown.properties | shown.properties})
+        rest = {
+            name: {key: value for key, value in said.items() if key not in _FORMER}
+            for name, said in old.rest.items()
+        }
+    sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
+    return replace(
+        new,
+        shown=shown,
+        sources=sources[-MAX_SOURCES:],
+        crowded=old.crowded or len(sources) > MAX_SOURCES,
+        document=new.document or old.document,
+        rest=rest,
+        vector=old.vector if new.vector is None else new.vector,
+        first=old.first,
+        fact=old.fact,
+    )
+
+
+def with_sources(old: Element, sources: tuple[str, ...]) -> Element:
+    """Return an element that other sources speak of; a source that it shows is one of them."""
+    properties = dict(old.shown.properties)
+    if properties.get(TRIPLET_SOURCE_KEY, sources) not in sources:
+        del properties[TRIPLET_SOURCE_KEY]
+        if sources:
+            properties[TRIPLET_SOURCE_KEY] = sources[-1]
+    shown = old.shown.model_copy(update={"properties": properties})
+    return replace(old, shown=shown, sources=sources)
+
+
+# -- into facts and back
+
+
+def to_fact(element: Element, namespace: Namespace) -> dict[str, Any]:
+    """Return an element as arguments of `Memory.remember`."""
+    shown = element.shown
+    record: Metadata = {"kind": element.kind, "depth": len(namespace), "label": shown.label}
+    told = {
+        "sources": list(element.sources),
+        "crowded": element.crowded,
+        "placeholder": element.placeholder,
+        "document": element.document,
+    }
+    record |= {key: value for key, value in told.items() if value}
+    if element.first is not None:
+        record["first"] = element.first
+    links: list[tuple[str, str]] = []
+    if isinstance(shown, Relation):
+        source, target = shown.source_id, shown.target_id
+        record |= {"source": source, "target": target}
+        text = f"{source} {_spaced(shown.label)} {target}"
+        entity = _name(source)
+        if entity is not None and _name(target) is not None:
+            links = [(shown.label, target)]
+    elif isinstance(shown, ChunkNode):
+        record["id"] = shown.id
+        text, entity = shown.text, _name(shown.id)
+        if not text.strip():
+            record["blank"] = text
+            text = shown.id
+    else:
+        record |= {"id": shown.id, "name": shown.name}
+        text, entity = _line(shown), _name(shown.name)
+    return {
+        "text": text,
+        "entity": entity,
+        "links": links,
+        "tags": [element.kind],
+        "metadata": {**shown.properties, **element.rest, RECORD: record},
+        "vector": element.vector,
+        "key": element.key,
+        "namespace": namespace,
+        "embed": "blank" not in record,
+    }
+
+
+def is_of_graph(fact: Fact | RecalledFact, namespace: Namespace) -> bool:
+    """Whether a fact is part of the graph in a namespace."""
+    return fact.namespace == namespace and RECORD in fact.metadata
+
+
+def to_element(fact: Fact | RecalledFact) -> Element:
+    """Return the element that a fact is."""
+    metadata = fact.metadata
+    record = metadata[RECORD]
+    properties = visible(metadata)
+    shown: Shown
+    if record["kind"] == RELATION:
+        shown = Relation(
+            label=record["label"],
+            source_id=record["source"],
+            target_id=record["target"],
+            properties=properties,
+        )
+    elif record["kind"] == CHUNK:
+        shown = ChunkNode(
+            text=record.get("blank", fact.text),
+            id_=record["id"],
+            label=record["label"],
+            properties=properties,
+        )
+    else:
+        shown = EntityNode(name=record["name"], label=record["label"], properties=properties)
+    return Element(
+        shown,
+        sources=tuple(record.get("sources", ())),
+        crowded=record.get("crowded", False),
+        placeholder=record.get("placeholder", False),
+        document=record.get("document"),
+        rest={key: metadata[key] for key in metadata.keys() - properties.keys() - {RECORD}},
+        first=record.get("first"),
+        fact=fact,
+    )
+
+
+def to_llama_node(chunk: Element) -> BaseNode:
+    """Return a chunk of the graph as a LlamaIndex node: the one it was, if it was one."""
+    shown, fact = chunk.shown, chunk.fact
+    assert isinstance(shown, ChunkNode)  # noqa: S101 - for the type checker
+    assert fact is not None  # noqa: S101 - idem; it was read
+    if NODE in fact.metadata:
+        return to_node(fact)
+    return TextNode(id_=shown.id, text=shown.text, metadata=shown.properties)
+
+
+def _name(text: str) -> str | None:
+    """Return a text if it can name an entity of the memory."""
+    try:
+        entity_key(text)
+    except InvalidInputError:
+        return None
+    return text
+
+
+def _line(entity: EntityNode) -> str:
+    label = "" if entity.label == ENTITY else f" ({_spaced(entity.label)})"
+    told = (
+        f"{_spaced(key)}: {value}"
+        for key, value in entity.properties.items()
+        if isinstance(value, str) and key not in _HIDDEN and not key.startswith("_")
+    )
+    return ". ".join([entity.name + label, *told])[:MAX_LINE]
+
+
+def _spaced(text: str) -> str:
+    return text.replace("_", " ")

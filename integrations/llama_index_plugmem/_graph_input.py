@@ -1,0 +1,116 @@
+"""What callers of a property graph store give, checked once and brought into its own form."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llama_index.core.graph_stores.types import (
+    TRIPLET_SOURCE_KEY,
+    ChunkNode,
+    EntityNode,
+    Relation,
+)
+from llama_index.core.schema import BaseNode, MetadataMode
+
+from llama_index_plugmem._graph import DOCUMENT_KEYS, RELATION_KEY, Element
+from llama_index_plugmem._mapping import NODE, NodeMapping
+from llama_index_plugmem._mapping import to_fact as node_to_fact
+from plugmem_core import InvalidInputError, Namespace, WrongTypeError
+from plugmem_core.adapters.fields import RESERVED, visible
+from plugmem_core.errors import shown
+from plugmem_core.inputs import VectorLike, check_type
+
+_TEXT_ONLY = NodeMapping(entity=None, tags=None, links=None, valid_from=None)
+
+
+def from_node(node: object, place: str) -> Element:
+    """Return a node that a caller gives.
+
+    Args:
+        node: An entity or chunk.
+        place: What the caller knows it by, for the message of an error.
+    """
+    if not isinstance(node, EntityNode | ChunkNode):
+        raise WrongTypeError(
+            f"{place} is {shown(node)} ({type(node).__name__}); give an EntityNode or "
+            "ChunkNode, and LlamaIndex nodes to upsert_llama_nodes"
+        )
+    _check_id(node.id, place)
+    properties = dict(node.properties)
+    vector: VectorLike | None = node.embedding
+    if _is_embedding(properties.get("embedding")):
+        given = properties.pop("embedding")
+        vector = given if vector is None else vector
+    return Element(
+        node.model_copy(update={"properties": properties, "embedding": None}),
+        sources=_sources(properties, place),
+        document=_document(properties) if isinstance(node, ChunkNode) else None,
+        vector=_directed(vector),
+    )
+
+
+def from_relation(relation: object, place: str) -> Element:
+    """Return a relation that a caller gives."""
+    if not isinstance(relation, Relation):
+        raise WrongTypeError(
+            f"{place} is {shown(relation)} ({type(relation).__name__}); give a Relation"
+        )
+    _check_id(relation.source_id, f"{place}.source_id")
+    _check_id(relation.target_id, f"{place}.target_id")
+    return Element(relation.model_copy(), sources=_sources(relation.properties, place))
+
+
+def from_llama_node(node: object, namespace: Namespace, place: str) -> Element:
+    """Return the chunk that a LlamaIndex node is."""
+    check_type(node, BaseNode, place, "a LlamaIndex node")
+    assert isinstance(node, BaseNode)  # noqa: S101 - for the type checker; checked above
+    _check_id(node.node_id, place)
+    fact = node_to_fact(node, _TEXT_ONLY, namespace)
+    metadata = fact["metadata"]
+    properties = visible(metadata)
+    text = node.get_content(MetadataMode.NONE)
+    return Element(
+        ChunkNode(text=text, id_=node.node_id, properties=properties),
+        document=node.ref_doc_id,
+        # Even if it is empty, it tells a LlamaIndex node.
+        rest={NODE: metadata.get(NODE, {})},
+        vector=_directed(node.embedding),
+    )
+
+
+def _check_id(node_id: str, place: str) -> None:
+    if node_id.startswith(RELATION_KEY):
+        raise InvalidInputError(
+            f"{place} has the id {shown(node_id)}; ids that begin with {RELATION_KEY} are "
+            "those of relations, so give it another"
+        )
+
+
+def _sources(properties: Mapping[str, Any], place: str) -> tuple[str, ...]:
+    """Return the source that properties tell; refuse those whose names are ours."""
+    reserved = [name for name in properties if name.startswith(RESERVED)]
+    if reserved:
+        raise InvalidInputError(
+            f"{place} has the property {reserved[0]!r}; names that begin with {RESERVED} are "
+            "the memory's own, so call it otherwise"
+        )
+    source = properties.get(TRIPLET_SOURCE_KEY)
+    return (source,) if isinstance(source, str) else ()
+
+
+def _document(properties: Mapping[str, Any]) -> str | None:
+    # "None" is how LlamaIndex writes that there is none.
+    told = (properties.get(key) for key in DOCUMENT_KEYS)
+    return next((one for one in told if isinstance(one, str) and one != "None"), None)
+
+
+def _is_embedding(value: object) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(one, int | float) and not isinstance(one, bool) for one in value)
+    )
+
+
+def _directed(vector: Sequence[float] | VectorLike | None) -> VectorLike | None:
+    """Return a vector, `None` for one without direction: nothing is near to it."""
+    return None if vector is None or not any(vector) else vector

@@ -1,0 +1,389 @@
+"""Looking things up in a property graph that is kept as facts."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from llama_index.core.graph_stores.types import (
+    TRIPLET_SOURCE_KEY,
+    ChunkNode,
+    EntityNode,
+    LabelledNode,
+    Relation,
+    Triplet,
+)
+
+from llama_index_plugmem._graph import (
+    CHUNK,
+    DOCUMENT_KEYS,
+    ENTITY,
+    MENTIONS,
+    RECORD,
+    RELATION,
+    Element,
+    is_of_graph,
+    to_element,
+)
+from plugmem_core import Instant, InvalidInputError, Memory, Namespace
+from plugmem_core.filters import MAX_CONDITIONS, MAX_DEPTH, parse_filter
+from plugmem_core.inputs import check_key
+from plugmem_core.text.tokenizer import tokenize
+from plugmem_core.verbs.listing import every
+
+Where = dict[str, Any]
+
+PropertyMatch = Literal["all", "any"]
+"""Whether an element must have all the properties asked for, or one of them."""
+
+_FEW = MAX_CONDITIONS - 64
+"""Conditions of one kind in a filter: the rest is for what else it says."""
+
+
+class GraphReader:
+    """The graph in a namespace, as of one instant.
+
+    Args:
+        memory: The open memory.
+        namespace: Where the graph lives; what lies below it is another's.
+        as_of: The instant to look from; `None` is now.
+    """
+
+    def __init__(self, memory: Memory, namespace: Namespace, as_of: Instant | None) -> None:
+        self.memory = memory
+        self.namespace = namespace
+        self.as_of = as_of
+
+    # -- elements
+
+    def stored(self, keys: Iterable[str]) -> dict[str, Element]:
+        """Return the elements under keys; unknown ones are left out."""
+        facts = self.memory.get_by_keys(
+            (key for key in keys if _can_be_key(key)), as_of=self.as_of, namespace=self.namespace
+        )
+        found = [to_element(fact) for fact in facts if is_of_graph(fact, self.namespace)]
+        return {element.key: element for element in found}
+
+    def nodes(self, ids: Iterable[str]) -> dict[str, Element]:
+        """Return nodes by id; unknown ones are left out."""
+        found = self.stored(ids)
+        return {key: one for key, one in found.items() if one.kind != RELATION}
+
+    def elements(self, kinds: Sequence[str], *conditions: Where) -> Iterator[Element]:
+        """Yield the elements of some kinds that meet conditions, a page at a time."""
+        facts = every(
+            self.memory.list_facts,
+            where=self.where(kinds, *conditions),
+            as_of=self.as_of,
+            namespace=self.namespace,
+        )
+        return map(to_element, facts)
+
+    def where(self, kinds: Sequence[str], *conditions: Where) -> Where:
+        """Return a filter of facts for elements of this graph."""
+        kind = {f"{RECORD}.kind": {"$in": list(kinds)}}
+        depth = {f"{RECORD}.depth": len(self.namespace)}
+        return {"$and": [kind, depth, *conditions]}
+
+    def find(self, properties: "Properties | None", ids: Collection[str] | None) -> list[Element]:
+        """Return the nodes with these properties and ids, in the order of their insertion.
+
+        Args:
+            properties: `None` for no restriction.
+            ids: Empty or `None` for no restriction.
+        """
+        found: Iterable[Element]
+        if ids:
+            found = self.nodes(ids).values()
+        else:
+            conditions = [] if properties is None else properties.conditions()
+            found = self.elements((ENTITY, CHUNK), *conditions)
+        if properties is not None:
+            found = filter(properties.match, found)
+        return sorted(found, key=lambda one: one.place)
+
+    def relations_of(self, ids: Collection[str]) -> Iterator[Element]:
+        """Yield the relations that start or end at nodes."""
+        return self.elements([RELATION], touching(ids)) if ids else iter(())
+
+    def named(self, names: Collection[str]) -> list[str]:
+        """Return the ids of the entities with these names."""
+        return [key for key, one in self.nodes(_ids_of(names)).items() if one.kind == ENTITY]
+
+    def related(
+        self, labels: Collection[str], properties: "Properties | None"
+    ) -> Iterator[Element]:
+        """Yield the relations with one of the labels, and those with the properties."""
+        if labels:
+            yield from self.elements([RELATION], labelled(labels))
+        if properties is not None:
+            found = self.elements([RELATION], *properties.conditions())
+            yield from filter(properties.match, found)
+
+    def of_documents(self, ids: Collection[str]) -> set[str]:
+        """Return the ids of the chunks of documents."""
+        document = {f"{RECORD}.document": {"$in": list(ids)}}
+        return {one.key for one in self.elements([CHUNK], document)} if ids else set()
+
+    def brought_by(self, sources: Collection[str]) -> Iterator[Element]:
+        """Yield the entities and relations that came from sources, each once."""
+        given = list(dict.fromkeys(sources))
+        seen: set[str] = set()
+        for start in range(0, len(given), _FEW):
+            some = [_from_source(one) for one in given[start : start + _FEW]]
+            for element in self.elements((ENTITY, RELATION), {"$or": some}):
+                if element.key not in seen:
+                    seen.add(element.key)
+                    yield element
+
+    def mentioned_in(self, name: str, beside: Collection[str]) -> str | None:
+        """Return the id of a chunk whose text has the words of a name in a row.
+
+        Args:
+            name: The name.
+            beside: Chunks that do not count.
+        """
+        words = tokenize(name)
+        size = 64
+        while words:
+            result = self.memory.recall(
+                name,
+                k=size,
+                sources=["bm25"],
+                weights={"bm25": 1, "recency": 0},
+                anchors="given",
+                token_budget=None,
+                where=self.where([CHUNK]),
+                as_of=self.as_of,
+                namespace=self.namespace,
+            )
+            for chunk in map(to_element, result.facts):
+                assert isinstance(chunk.shown, ChunkNode)  # noqa: S101 - for the type checker
+                if chunk.key not in beside and _in_a_row(words, tokenize(chunk.shown.text)):
+                    return chunk.key
+            if not result.truncated:
+                break
+            size *= 4
+        return None
+
+    # -- triples
+
+    def triples(
+        self,
+        names: Collection[str] | None,
+        labels: Collection[str] | None,
+        properties: "Properties | None",
+        ids: Collection[str] | None,
+    ) -> list[Triplet]:
+        """Return the triples that pass every restriction given, by insertion.
+
+        Args:
+            names: Names of entities at either end.
+            labels: Labels of relations.
+            properties: What the relation or one of its ends has.
+            ids: Ids of nodes at either end.
+        """
+        conditions = [touching(some) for some in (_ids_of(names or ()), ids) if some]
+        if labels:
+            conditions.append(labelled(labels))
+        if properties is None:
+            found = list(self.elements([RELATION], *conditions))
+        else:
+            having = {node.key for node in self.find(properties, None)}
+            either = {"$or": [{"$and": [{}, *properties.conditions()]}, touching(having)]}
+            found = [
+                one
+                for one in self.elements([RELATION], *conditions, either)
+                if properties.match(one) or not having.isdisjoint(ends(one))
+            ]
+        found.sort(key=lambda one: one.place)
+        nodes = self.nodes({end for one in found for end in ends(one)})
+        return [triple for one in found if (triple := _triple(one, nodes)) is not None]
+
+    def around(
+        self, ids: Iterable[str], depth: int, limit: int, ignored: Collection[str]
+    ) -> list[Triplet]:
+        """Return the triples around nodes, the nearest first, each once.
+
+        What chunks mention is neither shown nor followed: it says where entities come from.
+
+        Args:
+            ids: Where to start; unknown ones are passed over.
+            depth: Most relations from there, in either direction.
+            limit: Most triples.
+            ignored: Labels of relations that are followed but not returned.
+        """
+        found: list[Triplet] = []
+        nodes: dict[str, Element] = {}
+        seen: set[str] = set()
+        here, visited = set(ids), set(ids)
+        for _ in range(depth):
+            there: set[str] = set()
+            for page in _paged(one for one in self.relations_of(here) if one.key not in seen):
+                seen.update(one.key for one in page)
+                nodes |= self.nodes({end for one in page for end in ends(one)} - nodes.keys())
+                for one in page:
+                    triple = _triple(one, nodes)
+                    if triple is None or _tells_provenance(triple):
+                        continue
+                    there.update(ends(one))
+                    if one.shown.label not in ignored:
+                        found.append(_sourced(triple))
+                    if len(found) >= limit:
+                        return found[:limit]
+            here = there - visited
+            visited |= there
+        return found
+
+
+class Properties:
+    """Properties to look for, by value.
+
+    Beside the properties as they are, `name` is also the name of an entity, `ref_doc_id`,
+    `doc_id` and `document_id` the document of a chunk, and `triplet_source_id` any of the
+    sources.
+
+    Args:
+        wanted: Values by name.
+        match: Whether all of them are needed, or one.
+    """
+
+    def __init__(self, wanted: Mapping[str, Any], match: PropertyMatch) -> None:
+        self._wanted = wanted
+        self._holds = {name: parse_filter({"is": {"$eq": one}}) for name, one in wanted.items()}
+        self._all = match == "all"
+
+    def conditions(self) -> list[Where]:
+        """Return filters that every element with the properties passes, and few others."""
+        filters = [_condition(name, value) for name, value in self._wanted.items()]
+        known = [one for one in filters if one is not None]
+        if self._all:
+            return known
+        return [{"$or": known}] if len(known) == len(filters) else []
+
+    def match(self, element: Element) -> bool:
+        """Whether an element has the properties."""
+        hits = (
+            any(holds.matches({"is": value}) for value in _values(element, name))
+            for name, holds in self._holds.items()
+        )
+        return all(hits) if self._all else any(hits)
+
+
+def touching(ids: Collection[str]) -> Where:
+    """Return a filter for relations that start or end at nodes."""
+    among = {"$in": list(ids)}
+    return {"$or": [{f"{RECORD}.source": among}, {f"{RECORD}.target": among}]}
+
+
+def labelled(labels: Collection[str]) -> Where:
+    """Return a filter for labels."""
+    return {f"{RECORD}.label": {"$in": list(labels)}}
+
+
+def with_ids(ids: Collection[str]) -> Where:
+    """Return a filter for ids of nodes."""
+    return {f"{RECORD}.id": {"$in": list(ids)}}
+
+
+def ends(relation: Element) -> tuple[str, str]:
+    """Return the ids of both ends of a relation."""
+    shown = relation.shown
+    assert isinstance(shown, Relation)  # noqa: S101 - for the type checker
+    return shown.source_id, shown.target_id
+
+
+def _from_source(source: str) -> Where:
+    return {f"{RECORD}.sources": {"$contains": source}}
+
+
+def _condition(name: str, value: Any) -> Where | None:
+    """Return a filter for a property; `None` for a name that filters cannot say."""
+    if name.startswith("$") or name.count(".") >= MAX_DEPTH:
+        return None
+    either: list[Where] = [{name: {"$eq": value}}]
+    if name == "name":
+        either.append({f"{RECORD}.name": {"$eq": value}})
+    if name in DOCUMENT_KEYS:
+        either.append({f"{RECORD}.document": {"$eq": value}})
+    if name == TRIPLET_SOURCE_KEY:
+        either.append(_from_source(value))
+    return {"$or": either}
+
+
+def _values(element: Element, name: str) -> Iterator[Any]:
+    """Yield what an element has under the name of a property."""
+    shown = element.shown
+    if name in shown.properties:
+        yield shown.properties[name]
+    if name == "name" and isinstance(shown, EntityNode):
+        yield shown.name
+    if name in DOCUMENT_KEYS and element.document is not None:
+        yield element.document
+    if name == TRIPLET_SOURCE_KEY:
+        yield from element.sources
+
+
+def _ids_of(names: Collection[str]) -> set[str]:
+    """Return the ids that entities of these names have, and those that are given as names."""
+    return {one for name in names for one in (name, name.replace('"', " "))}
+
+
+def _can_be_key(text: str) -> bool:
+    try:
+        return check_key(text) is not None
+    except InvalidInputError:
+        return False
+
+
+def _in_a_row(words: list[str], text: list[str]) -> bool:
+    last = len(text) - len(words)
+    return any(text[at : at + len(words)] == words for at in range(last + 1))
+
+
+def _paged(elements: Iterable[Element], size: int = 256) -> Iterator[list[Element]]:
+    page: list[Element] = []
+    for element in elements:
+        page.append(element)
+        if len(page) == size:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+def _triple(relation: Element, nodes: Mapping[str, Element]) -> Triplet | None:
+    """Return a relation with its ends; `None` when one was deleted meanwhile."""
+    source, target = (nodes.get(end) for end in ends(relation))
+    if source is None or target is None:
+        return None
+    # A copy each, so that a caller who changes one triple changes no other.
+    return _copy(source), _copy(relation), _copy(target)
+
+
+def _copy(element: Element) -> Any:
+    return element.shown.model_copy(update={"properties": dict(element.shown.properties)})
+
+
+def _tells_provenance(triple: Triplet) -> bool:
+    source, relation, target = triple
+    return relation.label == MENTIONS and any(
+        isinstance(one, ChunkNode) for one in (source, target)
+    )
+
+
+def _sourced(triple: Triplet) -> Triplet:
+    """Return a triple whose subject names the chunk that the relation came from.
+
+    LlamaIndex fetches the text behind a triple by the source of its subject.
+    """
+    subject, relation, target = triple
+    source = relation.properties.get(TRIPLET_SOURCE_KEY)
+    if source is not None:
+        properties = {**subject.properties, TRIPLET_SOURCE_KEY: source}
+        subject = subject.model_copy(update={"properties": properties})
+    return subject, relation, target
+
+
+def as_node(element: Element) -> LabelledNode:
+    """Return the node that an element is."""
+    assert isinstance(element.shown, LabelledNode)  # noqa: S101 - for the type checker
+    return element.shown
