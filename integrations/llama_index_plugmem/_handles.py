@@ -44,6 +44,7 @@ class KeepsMemory(BaseModel):
     ) -> None:
         if memory is None and path == NO_FILE:
             memory = opened(NO_FILE)  # it has no address yet by which it could be opened later
+        settings.pop("class_name", None)  # which the dump of a LlamaIndex component has
         super().__init__(path=_address(memory, path), **settings)
         self._memory = memory
 

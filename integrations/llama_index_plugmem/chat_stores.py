@@ -76,7 +76,7 @@ class PlugmemChatStore(KeepsMemory, AsyncDBChatStore):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return the store with these settings, its memory opened again at first use."""
-        return cls(**{name: value for name, value in data.items() if name != "class_name"})
+        return cls(**data)
 
     async def get_messages(
         self,
