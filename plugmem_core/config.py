@@ -24,6 +24,7 @@ class MemoryConfig(BaseModel):
         max_tags: Most tags of one fact.
         max_links: Most links of one `remember`.
         max_metadata: Longest metadata of one fact, in bytes of JSON.
+        max_value: Longest value of a key-value collection, in bytes of JSON.
         ranking: `"reference"`, the only one so far: reciprocal ranks and a recency boost,
             as the reference engine computes them.
         lexical: `"bm25"` is the engine's own index; `"okapi"`, `"bm25l"` and
@@ -56,6 +57,7 @@ class MemoryConfig(BaseModel):
     max_tags: int = Field(default=32, ge=0, le=1024)
     max_links: int = Field(default=16, ge=0, le=1024)
     max_metadata: int = Field(default=65_536, ge=2, le=16_777_216)
+    max_value: int = Field(default=67_108_864, ge=2, le=536_870_912)
     ranking: Literal["reference"] = "reference"
     lexical: Lexical = "bm25"
     bm25_k1: float = Field(default=1.2, gt=0, le=100)

@@ -1,6 +1,5 @@
 """`Engine`: one file and the index derived from it, kept in step, for many threads."""
 
-import json
 import logging
 import os
 from collections import OrderedDict
@@ -25,7 +24,15 @@ from plugmem_core.filters import Filter
 from plugmem_core.index import Index, load_checkpoint, save_checkpoint
 from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
-from plugmem_core.store import Changes, FileState, SqliteStore, Transaction, Vector
+from plugmem_core.store import (
+    Changes,
+    FileState,
+    SqliteStore,
+    Transaction,
+    Vector,
+    load_labels,
+    load_object,
+)
 from plugmem_core.vectorizer import Vectorizer
 
 logger = logging.getLogger(__name__)
@@ -296,10 +303,10 @@ def _card(row: tuple[Any, ...]) -> tuple[Any, ...]:
         fact,
         text,
         entity,
-        tuple(json.loads(tags)) if tags else (),
+        load_labels(tags),
         metadata,
         key,
-        _namespace(path),
+        load_labels(path),
         *times[:-1],
     )
 
@@ -311,8 +318,7 @@ def make_fact(card: tuple[Any, ...]) -> Fact:
 
 def with_metadata(card: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the fields of a card's fact, with metadata of its own."""
-    metadata = json.loads(card[4]) if card[4] else {}
-    return (*card[:4], metadata, *card[5:])
+    return (*card[:4], load_object(card[4]), *card[5:])
 
 
 def make_edge(row: tuple[Any, ...]) -> Edge:
@@ -324,13 +330,9 @@ def make_edge(row: tuple[Any, ...]) -> Edge:
         relation,
         dst,
         provenance,
-        json.loads(properties) if properties else {},
-        _namespace(path),
+        load_object(properties),
+        load_labels(path),
         recorded,
         start,
         end,
     )
-
-
-def _namespace(path: str) -> tuple[str, ...]:
-    return () if path == "[]" else tuple(json.loads(path))

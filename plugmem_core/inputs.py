@@ -24,6 +24,7 @@ from plugmem_core.errors import (
 from plugmem_core.model import Namespace
 from plugmem_core.text import check_text, entity_key
 
+MAX_COLLECTION_BYTES = 1_024
 MAX_DIM = 4_096
 MAX_ID = 2**32 - 2
 MAX_KEY_BYTES = 1_024
@@ -133,6 +134,14 @@ def check_names(values: Iterable[str], name: str) -> list[tuple[str, str]]:
     return [check_name(value, f"{name}[{place}]") for place, value in enumerate(names)]
 
 
+def check_collection(value: object) -> str:
+    """Return the name of a key-value collection, verbatim; a blank one is refused."""
+    name = check_text(value, "collection", max_bytes=MAX_COLLECTION_BYTES)
+    if not name.strip():
+        raise InvalidInputError(f"collection is {name!r}, which is blank; name the collection")
+    return name
+
+
 def check_relation(value: object) -> str:
     """Return a relation, verbatim; a blank one is refused."""
     relation = check_text(value, "relation", max_bytes=MAX_RELATION_BYTES)
@@ -190,15 +199,18 @@ def check_metadata(value: Mapping[str, Any] | None, name: str, *, max_bytes: int
     check_type(value, Mapping, name, "a mapping with text keys")
     if not value:
         return None
-    plain = _plain_json(value, name, 1)
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    size = len(text.encode())
-    if size > max_bytes:
-        raise TooLargeError(
-            f"{name} has {size} bytes of JSON, over the limit of {max_bytes}; "
-            "keep large values elsewhere and store a reference"
-        )
-    return text
+    return _json_text(value, name, max_bytes, sort_keys=True)
+
+
+def check_json(value: object, name: str, *, max_bytes: int) -> str:
+    """Return a JSON value as text; its keys keep their order.
+
+    Raises:
+        WrongTypeError: It holds what JSON cannot.
+        InvalidInputError: It holds NaN or an infinity, is nested too deeply or in itself.
+        TooLargeError: Its JSON is longer than `max_bytes`.
+    """
+    return _json_text(value, name, max_bytes, sort_keys=False)
 
 
 def check_vector(value: VectorLike, name: str, dim: int) -> npt.NDArray[np.float32]:
@@ -269,6 +281,18 @@ def _required_key(value: object, name: str) -> str:
     if not key.strip():
         raise InvalidInputError(f"{name} is {key!r}, which is blank; leave it out or give an id")
     return key
+
+
+def _json_text(value: object, name: str, max_bytes: int, *, sort_keys: bool) -> str:
+    plain = _plain_json(value, name, 1)
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+    size = len(text.encode())
+    if size > max_bytes:
+        raise TooLargeError(
+            f"{name} has {size} bytes of JSON, over the limit of {max_bytes}; "
+            "keep large values elsewhere and store a reference"
+        )
+    return text
 
 
 def _plain_json(value: object, name: str, depth: int) -> Any:

@@ -17,6 +17,7 @@ from plugmem_core.verbs import (
     ReadingVerbs,
     RecallVerbs,
     TagVerbs,
+    ValueVerbs,
 )
 from plugmem_core.verbs.base import Closing, twin
 
@@ -28,6 +29,7 @@ class Memory(
     RecallVerbs,
     GraphVerbs,
     TagVerbs,
+    ValueVerbs,
     CareVerbs,
     Closing,
 ):

@@ -25,7 +25,10 @@ PUBLIC = {
         PlugmemRetriever PlugmemReviseTool PlugmemStore PlugmemToolkit PlugmemTranslator
         PlugmemVectorStore PlugmemWhyTool
     """,
-    llama_index_plugmem: "LlamaIndexEmbedder NodeMapping PlugmemRetriever",
+    llama_index_plugmem: """
+        LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore PlugmemIndexStore
+        PlugmemKVStore PlugmemMemory PlugmemMemoryBlock PlugmemRetriever
+    """,
 }
 
 

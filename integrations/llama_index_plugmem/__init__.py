@@ -2,11 +2,17 @@
 
 Each name is imported on first use and needs one of the package's extras:
 
-| name                 | extra         |
-|----------------------|---------------|
-| `PlugmemRetriever`   | `llama-index` |
-| `NodeMapping`        | `llama-index` |
-| `LlamaIndexEmbedder` | `llama-index` |
+| name                   | extra         |
+|------------------------|---------------|
+| `PlugmemRetriever`     | `llama-index` |
+| `PlugmemMemory`        | `llama-index` |
+| `PlugmemMemoryBlock`   | `llama-index` |
+| `PlugmemChatStore`     | `llama-index` |
+| `PlugmemKVStore`       | `llama-index` |
+| `PlugmemDocumentStore` | `llama-index` |
+| `PlugmemIndexStore`    | `llama-index` |
+| `NodeMapping`          | `llama-index` |
+| `LlamaIndexEmbedder`   | `llama-index` |
 """
 
 from importlib import import_module
@@ -14,18 +20,38 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llama_index_plugmem._mapping import NodeMapping
+    from llama_index_plugmem.chat_stores import PlugmemChatStore
     from llama_index_plugmem.embeddings import LlamaIndexEmbedder
+    from llama_index_plugmem.kvstores import (
+        PlugmemDocumentStore,
+        PlugmemIndexStore,
+        PlugmemKVStore,
+    )
+    from llama_index_plugmem.memory import PlugmemMemory
+    from llama_index_plugmem.memory_blocks import PlugmemMemoryBlock
     from llama_index_plugmem.retrievers import PlugmemRetriever
 
 __all__ = [
     "LlamaIndexEmbedder",
     "NodeMapping",
+    "PlugmemChatStore",
+    "PlugmemDocumentStore",
+    "PlugmemIndexStore",
+    "PlugmemKVStore",
+    "PlugmemMemory",
+    "PlugmemMemoryBlock",
     "PlugmemRetriever",
 ]
 
 _HOMES = {
     "LlamaIndexEmbedder": "embeddings",
     "NodeMapping": "_mapping",
+    "PlugmemDocumentStore": "kvstores",
+    "PlugmemIndexStore": "kvstores",
+    "PlugmemKVStore": "kvstores",
+    "PlugmemChatStore": "chat_stores",
+    "PlugmemMemory": "memory",
+    "PlugmemMemoryBlock": "memory_blocks",
     "PlugmemRetriever": "retrievers",
 }
 """The module of each name."""

@@ -1,6 +1,5 @@
 """`Index`: the derived state as one thing that follows truth row by row."""
 
-import json
 from collections.abc import Callable, Iterable
 
 from plugmem_core.config import MemoryConfig
@@ -12,7 +11,7 @@ from plugmem_core.index.tags import TagIndex
 from plugmem_core.index.vectors import VectorIndex
 from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists
 from plugmem_core.model import Edge, Metadata
-from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore
+from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore, load_labels, load_object
 
 
 class Index:
@@ -95,7 +94,7 @@ class Index:
         if not known:
             self.lexical.add(row.id, row.text)
             if row.tags:
-                self.tags.add(row.id, json.loads(row.tags))
+                self.tags.add(row.id, load_labels(row.tags))
             self.metadata.put(row.id, row.metadata)
         entity = NO_ID if row.entity is None else row.entity
         if known and self.facts.entity(row.id) != entity:
@@ -143,8 +142,7 @@ class Index:
         return tuple(edges)
 
     def _properties(self, edge: int) -> Metadata:
-        text = self.edge_properties.get(edge)
-        return {} if text is None else json.loads(text)
+        return load_object(self.edge_properties.get(edge))
 
     def _put_edge(self, row: EdgeRow) -> None:
         if row.properties is not None:

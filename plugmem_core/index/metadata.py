@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plugmem_core.filters import ABSENT, Condition, Filter, lookup, scalar_key
+from plugmem_core.store import load_object
 
 MAX_COLUMNS = 64
 """Columns kept between filters; beyond it those unused for longest are dropped."""
@@ -53,7 +54,7 @@ class MetadataColumns:
     def put(self, fact_id: int, metadata: str | None) -> None:
         """Take over the metadata of a new or changed fact, as JSON text."""
         if self._columns:
-            fields = {} if metadata is None else json.loads(metadata)
+            fields = load_object(metadata)
             for path, column in self._columns.items():
                 column.put(fact_id, lookup(fields, path))
 
@@ -71,7 +72,7 @@ class MetadataColumns:
         missing = {path: _Column() for path in paths if path not in self._columns}
         if missing:
             for fact_id, metadata in self._load():
-                fields = json.loads(metadata)
+                fields = load_object(metadata)
                 for path, column in missing.items():
                     column.put(fact_id, lookup(fields, path))
         # Only now, so that a load that fails leaves no column half built.

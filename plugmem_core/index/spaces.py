@@ -1,10 +1,9 @@
 """Namespaces by id, and which of them a scope sees."""
 
-import json
 from collections.abc import Iterable
 
 from plugmem_core.model import Namespace
-from plugmem_core.store import NamespaceRow
+from plugmem_core.store import NamespaceRow, load_labels
 
 
 class Namespaces:
@@ -26,7 +25,7 @@ class Namespaces:
                 continue
             self._ids[row.path] = row.id
             self.paths.extend([()] * (row.id + 1 - len(self.paths)))
-            self.paths[row.id] = tuple(json.loads(row.path))
+            self.paths[row.id] = load_labels(row.path)
             self._masks.clear()
 
     def find(self, path: str) -> int | None:

@@ -1,6 +1,6 @@
 """Truth: the SQLite file, its rows and its transactions. All SQL of the package is here."""
 
-from plugmem_core.store.encoding import dump_json
+from plugmem_core.store.encoding import dump_json, load_json, load_labels, load_object
 from plugmem_core.store.rows import (
     PENDING,
     STORED,
@@ -34,4 +34,7 @@ __all__ = [
     "Vector",
     "Written",
     "dump_json",
+    "load_json",
+    "load_labels",
+    "load_object",
 ]

@@ -2,9 +2,11 @@
 
 import json
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
+from plugmem_core.errors import CorruptError, shown
 from plugmem_core.store.rows import Vector
 
 _encode = json.JSONEncoder(
@@ -20,6 +22,48 @@ def text_digest(text: str) -> int:
 def dump_json(value: object) -> str:
     """Return the one JSON spelling of a value that rows hold."""
     return _encode(value)
+
+
+def load_json(text: str) -> Any:
+    """Return the JSON value of a row.
+
+    Raises:
+        CorruptError: It is no JSON, which no write of ours leaves.
+    """
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        raise _damaged(text) from None
+
+
+def load_object(text: str | None) -> dict[str, Any]:
+    """Return the JSON object of a row; none is an empty one.
+
+    Raises:
+        CorruptError: It is no object, which no write of ours leaves.
+    """
+    value = {} if text is None else load_json(text)
+    if not isinstance(value, dict):
+        raise _damaged(text)
+    return value
+
+
+def load_labels(text: str | None) -> tuple[str, ...]:
+    """Return the JSON list of a row; none is an empty one.
+
+    Raises:
+        CorruptError: It is no list, which no write of ours leaves.
+    """
+    if text is None or text == "[]":
+        return ()
+    value = load_json(text)
+    if not isinstance(value, list):
+        raise _damaged(text)
+    return tuple(value)
+
+
+def _damaged(text: object) -> CorruptError:
+    return CorruptError(f"the file holds {shown(text)} where JSON belongs; it is damaged")
 
 
 def encode_vector(vector: Vector) -> bytes:

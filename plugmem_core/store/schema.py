@@ -6,7 +6,7 @@ from uuid import uuid4
 from plugmem_core.errors import CorruptError, StorageError
 
 APPLICATION_ID = 0x504D454D  # "PMEM", in SQLite's header of the file
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 SCHEMA = """
 CREATE TABLE state (
@@ -107,6 +107,14 @@ CREATE TABLE purges (
     change INTEGER NOT NULL
 );
 CREATE INDEX purges_change ON purges (change);
+CREATE TABLE kv (
+    id INTEGER PRIMARY KEY,         -- in the order of first insertion
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (namespace, collection, key)
+);
 INSERT INTO namespaces (id, path) VALUES (0, '[]');
 """
 
@@ -114,6 +122,16 @@ MIGRATIONS = {
     1: """
 DROP INDEX facts_digest;
 CREATE INDEX facts_digest ON facts (digest);
+""",
+    2: """
+CREATE TABLE kv (
+    id INTEGER PRIMARY KEY,         -- in the order of first insertion
+    namespace INTEGER NOT NULL REFERENCES namespaces (id),
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (namespace, collection, key)
+);
 """,
 }
 """Statements that lead from a version to the next, by the version they start from."""

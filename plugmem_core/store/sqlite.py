@@ -331,6 +331,24 @@ class SqliteStore:
                     found[text] = decode_vector(row[0])
         return found
 
+    def values(self, namespace: str, collection: str, keys: Sequence[str] | None) -> dict[str, str]:
+        """Return the JSON under some keys of a collection, or under all, in stored order."""
+        chosen = (
+            "SELECT kv.id, kv.key, kv.value FROM kv JOIN namespaces n ON n.id = kv.namespace "
+            "WHERE n.path = ? AND kv.collection = ? "
+        )
+        scope = (namespace, collection)
+        with self._snapshot() as sql:
+            if keys is None:
+                rows = sql.execute(chosen + "ORDER BY kv.id", scope).fetchall()
+            else:
+                rows = []
+                for start in range(0, len(keys), _BATCH):
+                    batch = keys[start : start + _BATCH]
+                    marks = ", ".join("?" * len(batch))
+                    rows += sql.execute(f"{chosen} AND kv.key IN ({marks})", (*scope, *batch))
+        return {key: value for _, key, value in sorted(rows)}
+
     def entity_names(self, entities: Sequence[int]) -> list[str]:
         """Return the display names of entities, in the order given."""
         names = dict(self._by_ids("SELECT id, name FROM entities WHERE id IN", entities))

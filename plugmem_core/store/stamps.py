@@ -5,9 +5,9 @@ an entity key, a token, a tag or a relation, as in the reference. A stamp is tha
 number: which write, and where in it.
 """
 
-import json
 from collections.abc import Iterable
 
+from plugmem_core.store.encoding import load_labels
 from plugmem_core.store.rows import FactRow
 from plugmem_core.text import tokenize
 
@@ -40,7 +40,7 @@ def of_appearances(row: FactRow, text: str) -> Iterable[int]:
     tokens = tokenize(row.text)
     if text in tokens:
         yield _stamp(write, 1 + tokens.index(text))
-    tags = json.loads(row.tags or "[]")
+    tags = load_labels(row.tags)
     if text in tags:
         yield _stamp(write, _TAGS + tags.index(text))
 

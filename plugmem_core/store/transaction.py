@@ -4,8 +4,7 @@ Everything here runs inside `BEGIN IMMEDIATE`, on validated input, and collects
 the rows it touched, so that the index can follow without reading them back.
 """
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +12,13 @@ from plugmem_core.clock import to_datetime
 from plugmem_core.errors import ClosedFactError, InvalidInputError
 from plugmem_core.store import stamps
 from plugmem_core.store.edges import EdgeWrites
-from plugmem_core.store.encoding import decode_vector, dump_json, encode_vector, text_digest
+from plugmem_core.store.encoding import (
+    decode_vector,
+    dump_json,
+    encode_vector,
+    load_labels,
+    text_digest,
+)
 from plugmem_core.store.rows import NO_VECTOR, PENDING, STORED, AliasRow, FactRow, Vector
 from plugmem_core.store.writes import Name
 
@@ -155,7 +160,7 @@ class Transaction(EdgeWrites):
         """Supersede each fact by itself with other tags, keeping its vector and key."""
         count = 0
         for target in targets:
-            tags = change_tags(json.loads(target.tags or "[]"))
+            tags = change_tags(list(load_labels(target.tags)))
             successor = target._replace(
                 id=self._next_fact(),
                 tags=dump_json(tags) if tags else None,
@@ -194,6 +199,21 @@ class Transaction(EdgeWrites):
                 self._put_vector(fact, vector)
             self._update_fact(row._replace(vector=NO_VECTOR if vector is None else STORED))
         return bool(rows)
+
+    def put_values(self, collection: str, values: Mapping[str, str], namespace: int) -> None:
+        """Store JSON values under keys; one that is there is replaced and keeps its place."""
+        self._sql.executemany(
+            "INSERT INTO kv (namespace, collection, key, value) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (namespace, collection, key) DO UPDATE SET value = excluded.value",
+            [(namespace, collection, key, value) for key, value in values.items()],
+        )
+
+    def delete_values(self, collection: str, keys: Iterable[str], namespace: int) -> int:
+        """Remove what is under keys; return how many there were."""
+        return self._sql.executemany(
+            "DELETE FROM kv WHERE namespace = ? AND collection = ? AND key = ?",
+            [(namespace, collection, key) for key in keys],
+        ).rowcount
 
     def claim_space(self, dim: int, space: str | None) -> None:
         """Record the dimension and the model of the file's vectors."""

@@ -7,6 +7,7 @@ from plugmem_core.verbs.listing import ListingVerbs
 from plugmem_core.verbs.reading import ReadingVerbs
 from plugmem_core.verbs.recall import RecallVerbs
 from plugmem_core.verbs.tags import TagVerbs
+from plugmem_core.verbs.values import ValueVerbs
 
 __all__ = [
     "CareVerbs",
@@ -16,4 +17,5 @@ __all__ = [
     "ReadingVerbs",
     "RecallVerbs",
     "TagVerbs",
+    "ValueVerbs",
 ]

@@ -152,6 +152,39 @@ def test_damage_gives_typed_errors_only(tmp_path: Path) -> None:
             pass
 
 
+def look_everywhere(path: Path) -> None:
+    with Memory.open(path) as memory:
+        memory.recall("tea", where={"n": 1})
+        memory.get(0)
+        memory.edges()
+        memory.get_values("settings")
+
+
+@pytest.mark.parametrize(
+    ("row", "values"),
+    [
+        ("facts SET metadata", ("'{'", "7", "'[1]'", "'7'")),
+        ("facts SET tags", ("'['", "7", "'{\"a\": 1}'")),
+        ("edges SET properties", ("'{'", "7", "'[1]'")),
+        ("namespaces SET path", ("'['", "7", "'{\"a\": 1}'")),
+        ("kv SET value", ("'{'", "x'00'")),
+    ],
+)
+def test_a_row_whose_json_is_broken_is_reported_as_damage(
+    path: Path, row: str, values: tuple[str, ...]
+) -> None:
+    with Memory.open(path) as memory:
+        memory.remember("tea", tags=["t"], metadata={"n": 1})
+        memory.link("Ann", "knows", "Bob", properties={"since": 2020})
+        memory.put_values("settings", {"theme": "dark"})
+    look_everywhere(path)
+    path.with_name(f"{path.name}-index").unlink()
+    for value in values:
+        sql(path, f"UPDATE {row} = {value}")
+        with pytest.raises(CorruptError):
+            look_everywhere(path)
+
+
 # -- versions
 
 
@@ -218,6 +251,7 @@ def test_a_migration_that_fails_leaves_the_older_file(
 FIRST = (
     "DROP INDEX facts_digest",
     "CREATE INDEX facts_digest ON facts (digest) WHERE valid_to IS NULL AND forgotten_at IS NULL",
+    "DROP TABLE kv",
     "PRAGMA user_version = 1",
 )
 DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
@@ -256,7 +290,7 @@ def test_a_file_of_the_first_version_becomes_like_a_new_one(
     Memory.open(tmp_path / "fresh").close()
     assert sql(first_version, DEFINITIONS) != sql(tmp_path / "fresh", DEFINITIONS)
     Memory.open(first_version).close()
-    assert sql(first_version, "PRAGMA user_version") == [(2,)]
+    assert sql(first_version, "PRAGMA user_version") == [(schema.SCHEMA_VERSION,)]
     assert sql(first_version, DEFINITIONS) == sql(tmp_path / "fresh", DEFINITIONS)
     assert sql(first_version, "PRAGMA integrity_check") == [("ok",)]
 

@@ -18,6 +18,7 @@ VERBS = [
     "entities", "rename_entity", "merge_entities", "alias_entity", "edges", "recall",
     "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
     "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces", "embed_query",
+    "put_values", "get_values", "delete_values",
 ]  # fmt: skip
 
 
@@ -57,6 +58,9 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("write", (), {"remember": [{"text": "new news"}], "forget": [((), "none")]}),
     ("end", (2,), {}),
     ("set_ttl", ([0], 60), {}),
+    ("put_values", ("settings", {"theme": "dark"}), {}),
+    ("get_values", ("settings",), {}),
+    ("delete_values", ("settings", ["theme"]), {}),
     ("get_by_keys", (["k"],), {"closed": True}),
     ("vectors", ([0],), {}),
     ("embed_query", ("tea",), {}),
