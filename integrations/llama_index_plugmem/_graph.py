@@ -38,6 +38,7 @@ the graph is looked up by keys and by the metadata under `_plugmem_graph`, which
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -148,9 +149,32 @@ def relation_key(relation: Relation) -> str:
     return RELATION_KEY + blake2b(triple.encode(), digest_size=16).hexdigest()
 
 
+def entity_id(name: str) -> str:
+    """Return the id that LlamaIndex gives to an entity of a name."""
+    return EntityNode(name=name).id
+
+
 def placeholder(node_id: str, sources: tuple[str, ...]) -> Element:
     """Return what stands for a node that a relation speaks of."""
     return Element(EntityNode(name=node_id), sources=sources, placeholder=True)
+
+
+def with_ends(relation: Element, known: Collection[str]) -> Element:
+    """Return a relation whose ends are ids of nodes, where they were names of entities.
+
+    Args:
+        relation: The relation.
+        known: The ids of the nodes there are.
+    """
+    shown = relation.shown
+    assert isinstance(shown, Relation)  # noqa: S101 - for the type checker
+    source, target = (
+        end if end in known else entity_id(end) for end in (shown.source_id, shown.target_id)
+    )
+    if (source, target) == (shown.source_id, shown.target_id):
+        return relation
+    ends = {"source_id": source, "target_id": target}
+    return replace(relation, shown=shown.model_copy(update=ends))
 
 
 def merged(old: Element | None, new: Element) -> Element:

@@ -20,6 +20,7 @@ from llama_index_plugmem._graph import (
     RECORD,
     RELATION,
     Element,
+    entity_id,
     is_of_graph,
     to_element,
 )
@@ -270,8 +271,12 @@ class Properties:
 
 def touching(ids: Collection[str]) -> Where:
     """Return a filter for relations that start or end at nodes."""
-    among = {"$in": list(ids)}
-    return {"$or": [{f"{RECORD}.source": among}, {f"{RECORD}.target": among}]}
+    return {"$or": [starting_at(ids), {f"{RECORD}.target": {"$in": list(ids)}}]}
+
+
+def starting_at(ids: Collection[str]) -> Where:
+    """Return a filter for relations that start at nodes."""
+    return {f"{RECORD}.source": {"$in": list(ids)}}
 
 
 def labelled(labels: Collection[str]) -> Where:
@@ -324,7 +329,7 @@ def _values(element: Element, name: str) -> Iterator[Any]:
 
 def _ids_of(names: Collection[str]) -> set[str]:
     """Return the ids that entities of these names have, and those that are given as names."""
-    return {one for name in names for one in (name, name.replace('"', " "))}
+    return {one for name in names for one in (name, entity_id(name))}
 
 
 def _can_be_key(text: str) -> bool:

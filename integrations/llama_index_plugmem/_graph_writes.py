@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llama_index.core.graph_stores.types import EntityNode
+from llama_index.core.graph_stores.types import EntityNode, Relation
 
 from llama_index_plugmem._graph import (
     CHUNK,
@@ -12,9 +12,12 @@ from llama_index_plugmem._graph import (
     MENTIONS,
     RELATION,
     Element,
+    entity_id,
     merged,
     placeholder,
+    relation_key,
     to_fact,
+    with_ends,
     with_sources,
 )
 from llama_index_plugmem._graph_reads import GraphReader, ends
@@ -46,18 +49,23 @@ class GraphWriter:
         A relation's end that is not there is made, as a placeholder.
         """
         given, related = list(nodes), list(relations)
+        mentioned = {end for one in related for end in ends(one)}
         with changing(self.memory):
-            keys = {one.key for one in (*given, *related)}
-            known = self._reader().stored(keys | {end for one in related for end in ends(one)})
+            reader = self._reader()
+            known = reader.nodes(
+                {one.key for one in given} | mentioned | set(map(entity_id, mentioned))
+            )
             drafts: dict[str, Element] = {}
             for one in given:
                 drafts[one.key] = merged(drafts.get(one.key) or known.get(one.key), one)
+            related = [with_ends(one, known.keys() | drafts.keys()) for one in related]
             for one in related:
                 for end in ends(one):
                     if end not in drafts and end not in known:
                         drafts[end] = placeholder(end, one.sources)
+            stated = reader.stored({one.key for one in related})
             for one in related:
-                drafts[one.key] = merged(drafts.get(one.key) or known.get(one.key), one)
+                drafts[one.key] = merged(drafts.get(one.key) or stated.get(one.key), one)
             self._write(self._with_vectors(list(drafts.values())))
 
     def delete(self, nodes: Collection[str], labels: Collection[str], properties: Any) -> None:
@@ -79,6 +87,19 @@ class GraphWriter:
                 removal.add_nodes([one.key for one in reader.find(properties, None)])
             removal.follow_provenance()
             self._write(list(removal.changed.values()), list(removal.gone))
+
+    def delete_relation(self, relation: Relation) -> None:
+        """Delete one relation, and its ends that are placeholders and hold nothing else."""
+        key = relation_key(relation)
+        with changing(self.memory):
+            reader = self._reader()
+            if key in reader.stored([key]):
+                nodes = reader.nodes([relation.source_id, relation.target_id])
+                idle = {end for end, node in nodes.items() if node.placeholder}
+                for other in reader.relations_of(idle):
+                    if other.key != key:
+                        idle.difference_update(ends(other))
+                self._write([], [key, *idle])
 
     def _reader(self) -> GraphReader:
         # A clock that was set back hides nothing from a change.
