@@ -18,6 +18,7 @@ A filter is a mapping. Its entries are ANDed, and so are several operators on on
 |                       |                  | an array with an item `$eq` to it         |        |
 | `$like`               | string           | a whole string, by case; `%` is any run,  | no     |
 |                       |                  | `_` one character, `\` quotes the next    |        |
+| `$ilike`              | string           | as `$like`, without case                  | no     |
 | `$and`, `$or`         | non-empty list   | all of its filters, at least one          |        |
 | `$not`, at the top    | filter           | what the filter does not                  |        |
 | `$not`, under a field | operators        | what the operators do not                 |        |
@@ -50,7 +51,7 @@ MAX_CONDITIONS = 1024
 """Most comparisons in one filter."""
 
 MAX_PATTERN = 1024
-"""Longest `$like` pattern, in characters; matching may cost this times the text."""
+"""Longest pattern of `$like` or `$ilike`, in characters; matching may cost this times the text."""
 
 ABSENT: Final = object()
 """What `lookup` returns for a field that is not there."""
@@ -383,6 +384,11 @@ def _likeness(pattern: str) -> _Test:
     return is_like
 
 
+def _caseless_likeness(pattern: str) -> _Test:
+    is_like = _likeness(pattern.casefold())
+    return lambda value: isinstance(value, str) and is_like(value.casefold())
+
+
 def _runs(pattern: str) -> list[list[str]]:
     """Split a pattern at its `%`; each run lists, character by character, what matches it."""
     runs: list[list[str]] = [[]]
@@ -422,4 +428,5 @@ _OPERATORS = {
     "$exists": _Operator(_presence, ("boolean",)),
     "$contains": _Operator(_containment),
     "$like": _Operator(_likeness, ("string",)),
+    "$ilike": _Operator(_caseless_likeness, ("string",)),
 }

@@ -168,6 +168,7 @@ def test_an_operator_compares_only_what_it_can(
         ({"$lte": ""}, False),
         ({"$contains": ""}, False),
         ({"$like": "%"}, False),
+        ({"$ilike": "%"}, False),
         ({"$not": {"$eq": 1}}, True),  # the negation of what did not match
         ({"$not": {"$ne": 1}}, False),
     ],
@@ -328,6 +329,32 @@ def test_like_agrees_with_an_exhaustive_matcher(tokens: list[str], text: str) ->
     assert passes({"f": {"$like": pattern}}, {"f": text}) is sql_like(pattern, text)
 
 
+ILIKE = [
+    ("ab%", "ABC", True),
+    ("AB_", "abc", True),
+    ("%STRASSE", "In der Straße", True),  # folded, not only put into lower case
+    ("%ß%", "STRASSE", True),
+    ("ΟΔΟΣ", "οδος", True),
+    ("é", "É", True),
+    ("e", "é", False),
+    (r"a\_B", "A_b", True),
+    (r"a\_B", "Axb", False),
+    (r"\A", "a", True),
+    ("b", "abc", False),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "expected"), ILIKE)
+def test_ilike_is_like_without_case(pattern: str, text: str, expected: bool) -> None:
+    assert passes({"f": {"$ilike": pattern}}, {"f": text}) is expected
+
+
+def test_ilike_matches_nothing_but_strings() -> None:
+    assert not any(
+        passes({"f": {"$ilike": "%"}}, {"f": stored}) for stored in (1, True, None, ["a"])
+    )
+
+
 def test_like_does_not_backtrack_over_its_wildcards() -> None:
     pattern = "%a" * (MAX_PATTERN // 2 - 2) + "%b%"
     assert not passes({"f": {"$like": pattern}}, {"f": "a" * 20_000})
@@ -391,6 +418,7 @@ WRONG_OPERANDS = [
     ({"f": {"$exists": 1}}, ["$exists", "1", "boolean"]),
     ({"f": {"$exists": None}}, ["$exists", "None", "boolean"]),
     ({"f": {"$like": 5}}, ["$like", "5", "string"]),
+    ({"f": {"$ilike": 5}}, ["$ilike", "5", "string"]),
     ({"f": {"$like": "a\\"}}, ["$like", "ends in \\", r"\\"]),
     ({"f": {"$not": 5}}, ["$not", "'f'", "5", "operators"]),
     ({"f": {"$not": {}}}, ["$not", "{}", "operators"]),

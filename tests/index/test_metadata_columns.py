@@ -234,7 +234,7 @@ comparisons = st.one_of(
     ),
     st.tuples(st.sampled_from(["$in", "$nin"]), st.lists(values, max_size=3)),
     st.tuples(st.just("$exists"), st.booleans()),
-    st.tuples(st.just("$like"), patterns.map("".join)),
+    st.tuples(st.sampled_from(["$like", "$ilike"]), patterns.map("".join)),
 )
 operators = st.recursive(
     st.lists(comparisons, min_size=1, max_size=2).map(dict),
