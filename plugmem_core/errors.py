@@ -14,6 +14,7 @@
     ├── ReadOnlyError          (PermissionError)
     ├── ClosedError            (ValueError)    the handle is closed, or belongs to a parent process
     ├── EmbedderError          (RuntimeError)  the embedder broke its contract
+    ├── ServiceError           (RuntimeError)  an extractor or a reranker failed
     └── StorageError           (OSError)       the file cannot be used
         └── CorruptError                       the file is damaged
 
@@ -94,6 +95,10 @@ class ClosedError(PlugmemError, ValueError):
 
 class EmbedderError(PlugmemError, RuntimeError):
     """The embedder returned something that cannot be used."""
+
+
+class ServiceError(PlugmemError, RuntimeError):
+    """A part the service was given, such as an extractor or a reranker, failed."""
 
 
 class StorageError(PlugmemError, OSError):

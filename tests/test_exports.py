@@ -16,7 +16,7 @@ PUBLIC = {
         FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
         InvalidInputError MaintainReport Memory MemoryConfig Metadata Namespace
         NamespaceCount NamespacePage NotFoundError PlugmemError ReadOnlyError RecallResult
-        RecalledFact Receipt Similar StaleCursorError
+        RecalledFact Receipt ServiceError Similar StaleCursorError
         Stats StorageError Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
     """,
     langchain_plugmem: """
@@ -59,6 +59,7 @@ def test_every_error_is_a_plugmem_error_and_a_builtin_one() -> None:
         "InvalidInputError": ValueError,
         "NotFoundError": KeyError,
         "ReadOnlyError": PermissionError,
+        "ServiceError": RuntimeError,
         "StaleCursorError": ValueError,
         "StorageError": OSError,
         "TooLargeError": ValueError,
