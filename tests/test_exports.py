@@ -26,8 +26,9 @@ PUBLIC = {
         PlugmemVectorStore PlugmemWhyTool
     """,
     llama_index_plugmem: """
-        LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore PlugmemIndexStore
-        PlugmemKVStore PlugmemMemory PlugmemMemoryBlock PlugmemRetriever
+        LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore PlugmemGraphRetriever
+        PlugmemIndexStore PlugmemKVStore PlugmemMemory PlugmemMemoryBlock PlugmemRetriever
+        RuleExtractor
     """,
 }
 

@@ -2,17 +2,19 @@
 
 Each name is imported on first use and needs one of the package's extras:
 
-| name                   | extra         |
-|------------------------|---------------|
-| `PlugmemRetriever`     | `llama-index` |
-| `PlugmemMemory`        | `llama-index` |
-| `PlugmemMemoryBlock`   | `llama-index` |
-| `PlugmemChatStore`     | `llama-index` |
-| `PlugmemKVStore`       | `llama-index` |
-| `PlugmemDocumentStore` | `llama-index` |
-| `PlugmemIndexStore`    | `llama-index` |
-| `NodeMapping`          | `llama-index` |
-| `LlamaIndexEmbedder`   | `llama-index` |
+| name                    | extra         |
+|-------------------------|---------------|
+| `PlugmemRetriever`      | `llama-index` |
+| `PlugmemMemory`         | `llama-index` |
+| `PlugmemMemoryBlock`    | `llama-index` |
+| `PlugmemChatStore`      | `llama-index` |
+| `PlugmemKVStore`        | `llama-index` |
+| `PlugmemDocumentStore`  | `llama-index` |
+| `PlugmemIndexStore`     | `llama-index` |
+| `NodeMapping`           | `llama-index` |
+| `LlamaIndexEmbedder`    | `llama-index` |
+| `PlugmemGraphRetriever` | `llama-index` |
+| `RuleExtractor`         | `llama-index` |
 """
 
 from importlib import import_module
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from llama_index_plugmem._mapping import NodeMapping
     from llama_index_plugmem.chat_stores import PlugmemChatStore
     from llama_index_plugmem.embeddings import LlamaIndexEmbedder
+    from llama_index_plugmem.extractors import RuleExtractor
+    from llama_index_plugmem.graph_retrievers import PlugmemGraphRetriever
     from llama_index_plugmem.kvstores import (
         PlugmemDocumentStore,
         PlugmemIndexStore,
@@ -36,11 +40,13 @@ __all__ = [
     "NodeMapping",
     "PlugmemChatStore",
     "PlugmemDocumentStore",
+    "PlugmemGraphRetriever",
     "PlugmemIndexStore",
     "PlugmemKVStore",
     "PlugmemMemory",
     "PlugmemMemoryBlock",
     "PlugmemRetriever",
+    "RuleExtractor",
 ]
 
 _HOMES = {
@@ -53,6 +59,8 @@ _HOMES = {
     "PlugmemMemory": "memory",
     "PlugmemMemoryBlock": "memory_blocks",
     "PlugmemRetriever": "retrievers",
+    "PlugmemGraphRetriever": "graph_retrievers",
+    "RuleExtractor": "extractors",
 }
 """The module of each name."""
 

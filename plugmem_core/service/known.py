@@ -34,6 +34,9 @@ class KnownNames:
         names: The names, or a mapping from names to their kinds; the kind of a name alone
             is `"known"`.
 
+    Attributes:
+        kinds: The kind of each name.
+
     Raises:
         WrongTypeError: It is a `str`, or something in it is none.
         InvalidInputError: A name has no letter and no digit.
@@ -46,6 +49,7 @@ class KnownNames:
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise WrongTypeError(f"known is {shown(names)}; give a list of names")
         kinds = names if isinstance(names, Mapping) else dict.fromkeys(names, KNOWN)
+        self.kinds = dict(kinds)
         self._tree: dict[str | None, Any] = {}
         for name, kind in kinds.items():
             if not isinstance(kind, str):

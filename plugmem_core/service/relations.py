@@ -22,6 +22,9 @@ from plugmem_core.service.words import (
 MAX_BETWEEN = 5
 """Most words between two names that relate them."""
 
+MAX_WORD = 40
+"""Most characters of such a word."""
+
 _GIVEN = frozenset(verb.upper() for verb in GIVING)
 
 _no_label = re.compile(r"[^\w]+")
@@ -120,7 +123,8 @@ def _apposition(words: list[str]) -> str | None:
 
 def _plain(words: list[str]) -> bool:
     return 1 <= len(words) <= MAX_BETWEEN and all(
-        word.islower() and word[0].isalpha() and word not in BREAKERS for word in words
+        word.islower() and word[0].isalpha() and len(word) <= MAX_WORD and word not in BREAKERS
+        for word in words
     )
 
 

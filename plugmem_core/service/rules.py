@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from plugmem_core.inputs import check_count, check_type
 from plugmem_core.service.dates import find_dates
-from plugmem_core.service.known import KnownNames
+from plugmem_core.service.known import KNOWN, KnownNames
 from plugmem_core.service.lexemes import Lexeme, lex, split_sentences
 from plugmem_core.service.names import choose_names, find_quoted, find_runs, is_identifier
 from plugmem_core.service.relations import Spot, find_relations
@@ -35,10 +35,28 @@ from plugmem_core.service.relations import Spot, find_relations
 MAX_NAMES = 64
 """Different names taken from one text, unless said otherwise."""
 
+MAX_LENGTH = 120
+"""Most characters of a name; what is longer is found only if it is known."""
+
 NAME = "name"
 QUOTED = "quoted"
 IDENTIFIER = "identifier"
 DATE = "date"
+
+
+__all__ = [
+    "DATE",
+    "IDENTIFIER",
+    "KNOWN",
+    "MAX_NAMES",
+    "NAME",
+    "QUOTED",
+    "Assertion",
+    "Extraction",
+    "KnownNames",
+    "Mention",
+    "extract",
+]
 
 
 class Mention(NamedTuple):
@@ -146,7 +164,8 @@ def _find(text: str, lexemes: list[Lexeme], known: KnownNames) -> list[_Place]:
     def named(spans: Iterable[tuple[int, int]], kind: str = "") -> Iterator[_Place]:
         for first, last in spans:
             name = " ".join(text[lexemes[first].start : lexemes[last].end].split())
-            yield _Place(name, kind or _kind(name), first, last)
+            if len(name) <= MAX_LENGTH:
+                yield _Place(name, kind or _kind(name), first, last)
 
     take(_Place(*found) for found in known.places(lexemes))
     take(named(find_quoted(lexemes), QUOTED))

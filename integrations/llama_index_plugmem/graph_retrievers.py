@@ -1,0 +1,356 @@
+"""`PlugmemGraphRetriever`: hybrid, multi-hop recall for a property graph index."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.graph_stores.types import TRIPLET_SOURCE_KEY, EntityNode, Relation, Triplet
+from llama_index.core.indices.property_graph.sub_retrievers.base import (
+    DEFAULT_PREAMBLE,
+    BasePGRetriever,
+)
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from llama_index_plugmem._graph import (
+    CHUNK,
+    ENTITY,
+    MENTIONS,
+    RECORD,
+    RELATION,
+    Element,
+    Shown,
+    relation_key,
+    to_element,
+    to_llama_node,
+)
+from llama_index_plugmem._graph_reads import GraphReader, ends, labelled
+from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
+from plugmem_core import Instant, RecallResult, WrongTypeError
+from plugmem_core.inputs import VectorLike, check_count, check_type
+from plugmem_core.model import SOURCES
+from plugmem_core.recall import Anchors, make_query
+from plugmem_core.verbs.base import twin
+
+STRUCTURE = (MENTIONS, "SOURCE", "PARENT", "PREVIOUS", "NEXT", "CHILD")
+"""Labels of relations that tell how texts hang together, and nothing about the world."""
+
+_SPARE = 4
+"""Facts recalled for each node wanted: several facts may show the same."""
+
+Scored: TypeAlias = tuple[Element, float]
+
+_KINDS = (ENTITY, CHUNK, RELATION)
+_MAX_OWNERS = 16
+_MAX_OWNER = 200
+
+_possessive = re.compile(r"(?<=\w)['’]s?(?!\w)")
+
+
+class PlugmemGraphRetriever(BasePGRetriever):
+    """Answers a question from a property graph by words, vectors and the graph at once.
+
+    A sub-retriever for `PropertyGraphIndex.as_retriever`. It asks one recall of the memory
+    that the graph is kept in. Texts and relations that share words with the question are
+    found, those with near vectors, and those around the entities that it names, over several
+    relations: "Where does Mara's sister work?" leads from Mara over her sister to a company
+    that another text names.
+
+    What is recalled becomes nodes: a relation the line `a -> LABEL -> b`, an entity the
+    relations it has, or else its own line, and a chunk itself. With `include_text` lines are
+    shown with the chunk they come from, each chunk once. Scores are the fused ones of the
+    recall, and equal facts are equal nodes whatever was asked.
+
+    Neither LlamaIndex's `Settings` nor a language model is used. Async methods leave the
+    event loop free.
+
+    Args:
+        graph_store: The graph.
+        include_text: Whether lines are shown with the chunk they come from.
+        include_text_preamble: What is put before them.
+        include_properties: Whether lines have the properties of entities and relations.
+        k: Most nodes to find; those of one chunk are then shown as one.
+        depth: Most relations between an entity that the question names and what is found by
+            the graph alone. 0 leaves the graph out.
+        embed_model: Makes the question's vector, if neither the question nor the memory has
+            one: the model that made the embeddings of the nodes. Without any, words and the
+            graph answer.
+        where: A filter over properties and metadata; see `plugmem_core.filters`.
+        as_of: The instant to look from; by default the store's.
+        entities: Names to start from, beside those in the question.
+        anchors: `"auto"` starts from the entities that the question names, too.
+        sources: Which of `bm25`, `vector`, `graph` and `time` may find something.
+        weights: What each source counts, and `recency`; by default as the memory's
+            configuration says.
+        min_score: Leave out what has a lower score.
+        ignore_rels: Labels of relations that are followed, but not returned; by default
+            those that tell how texts hang together.
+        callback_manager: LlamaIndex's; told of every retrieval.
+
+    Raises:
+        InvalidInputError: A setting breaks its rule; a `ValueError`.
+        WrongTypeError: A setting, or the question, has another type; a `TypeError`.
+        VectorSpaceError: The question's vector has another dimension than the memory's.
+
+    >>> from llama_index.core.graph_stores.types import EntityNode, Relation
+    >>> store = PlugmemPropertyGraphStore.open(":memory:")
+    >>> store.upsert_relations(
+    ...     [
+    ...         Relation(label="HAS_SISTER", source_id="Mara", target_id="Ines"),
+    ...         Relation(label="WORKS_AT", source_id="Ines", target_id="Acme"),
+    ...     ]
+    ... )
+    >>> retriever = PlugmemGraphRetriever(store)
+    >>> for found in retriever.retrieve("What about Mara?"):
+    ...     print(found.text)
+    Mara -> HAS_SISTER -> Ines
+    Ines -> WORKS_AT -> Acme
+    >>> store.close()
+    """
+
+    def __init__(
+        self,
+        graph_store: PlugmemPropertyGraphStore,
+        *,
+        include_text: bool = True,
+        include_text_preamble: str | None = DEFAULT_PREAMBLE,
+        include_properties: bool = False,
+        k: int = 8,
+        depth: int = 2,
+        embed_model: BaseEmbedding | None = None,
+        where: Mapping[str, Any] | None = None,
+        as_of: Instant | None = None,
+        entities: Sequence[str] = (),
+        anchors: Anchors = "auto",
+        sources: Sequence[str] = SOURCES,
+        weights: Mapping[str, float] | None = None,
+        min_score: float | None = None,
+        ignore_rels: Sequence[str] = STRUCTURE,
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        check_type(
+            graph_store, PlugmemPropertyGraphStore, "graph_store", "a PlugmemPropertyGraphStore"
+        )
+        if embed_model is not None:
+            check_type(embed_model, BaseEmbedding, "embed_model", "a LlamaIndex BaseEmbedding")
+        check_count(k, "k")
+        check_count(depth, "depth", least=0)
+        if isinstance(ignore_rels, str):
+            raise WrongTypeError(f"ignore_rels is {ignore_rels!r}; give a list of labels")
+        settings: dict[str, Any] = {
+            "as_of": graph_store.as_of if as_of is None else as_of,
+            "entities": entities,
+            "anchors": anchors,
+            "sources": sources,
+            "weights": weights,
+            "min_score": min_score,
+            "graph_depth": depth,
+        }
+        make_query("", where=where, **settings)
+        super().__init__(
+            graph_store,
+            include_text=include_text,
+            include_text_preamble=include_text_preamble,
+            include_properties=include_properties,
+            callback_manager=callback_manager,
+        )
+        self._store = graph_store
+        self._k = k
+        self._embed_model = embed_model
+        self._settings = deepcopy(settings)
+        self._where = deepcopy(where)
+        self._ignored = list(ignore_rels)
+
+    def retrieve_from_graph(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """Return what answers a question, best first, without the texts behind it."""
+        return self._retrieved(query_bundle, self._vector(query_bundle))
+
+    async def aretrieve_from_graph(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """The same with the vector awaited, and the rest in a worker thread."""
+        vector = await self._avector(query_bundle)
+        return await twin(self._retrieved)(query_bundle, vector)
+
+    # -- asking
+
+    def _vector(self, query_bundle: QueryBundle) -> VectorLike | None:
+        if not self._wants_vector(query_bundle):
+            return query_bundle.embedding
+        if self._store.memory.embedder is not None:
+            return self._store.memory.embed_query(query_bundle.query_str)
+        assert self._embed_model is not None  # noqa: S101 - for the type checker; wanted
+        return self._embed_model.get_query_embedding(query_bundle.query_str)
+
+    async def _avector(self, query_bundle: QueryBundle) -> VectorLike | None:
+        if not self._wants_vector(query_bundle):
+            return query_bundle.embedding
+        if self._store.memory.embedder is not None:
+            return await self._store.memory.aembed_query(query_bundle.query_str)
+        assert self._embed_model is not None  # noqa: S101 - for the type checker; wanted
+        return await self._embed_model.aget_query_embedding(query_bundle.query_str)
+
+    def _wants_vector(self, query_bundle: QueryBundle) -> bool:
+        question = query_bundle.query_str
+        check_type(question, str, "query_str", "the question as text")
+        made = self._store.memory.embedder is not None or self._embed_model is not None
+        asked = query_bundle.embedding is None and question.strip() != ""
+        return made and asked and "vector" in self._settings["sources"]
+
+    def _retrieved(
+        self, query_bundle: QueryBundle, vector: VectorLike | None
+    ) -> list[NodeWithScore]:
+        question = query_bundle.query_str
+        if vector is None and not question.strip():
+            return []
+        found = list(self._nodes(self._recall(question, vector)))
+        least = self._settings["min_score"]
+        best: dict[str, NodeWithScore] = {}
+        for one in sorted(found, key=lambda one: -one.get_score()):
+            if least is None or one.get_score() >= least:
+                best.setdefault(one.node.node_id, one)
+        return list(best.values())[: self._k]
+
+    def _recall(self, question: str, vector: VectorLike | None) -> RecallResult:
+        reader = self._reader()
+        ignored = {f"{RECORD}.kind": RELATION, **labelled(self._ignored)}
+        text, settings = question, self._settings
+        if settings["anchors"] == "auto":
+            owners = _owners(question)
+            # The memory takes "Mara's" for one word.
+            text = " ".join([question, *(names[-1] for names in owners)])
+            named = [name for names in owners for name in names]
+            settings = {**settings, "entities": [*settings["entities"], *named]}
+        return reader.memory.recall(
+            text,
+            vector=vector,
+            k=self._k * _SPARE,
+            token_budget=None,
+            where=reader.where(_KINDS, {"$not": ignored}, dict(self._where or {})),
+            namespace=reader.namespace,
+            **settings,
+        )
+
+    def _reader(self) -> GraphReader:
+        return GraphReader(self._store.memory, self._store.namespace, self._settings["as_of"])
+
+    # -- answering
+
+    def _nodes(self, result: RecallResult) -> Iterator[NodeWithScore]:
+        """Yield what the facts of a recall show, in no order; some of it may come twice."""
+        found = _sorted_out(result)
+        for chunk, score in found.chunks:
+            yield NodeWithScore(node=to_llama_node(chunk), score=score)
+        yield from self._lines(found.relations)
+        yield from self._about(found.entities[: self._k])
+
+    def _lines(self, relations: Sequence[Scored]) -> Iterator[NodeWithScore]:
+        nodes: Mapping[str, Element] = {}
+        if self.include_properties:
+            nodes = self._reader().nodes({end for one, _ in relations for end in ends(one)})
+        for element, score in relations:
+            source, target = (nodes.get(end) for end in ends(element))
+            line = self._line(element.shown, source and source.shown, target and target.shown)
+            yield NodeWithScore(node=line, score=score)
+
+    def _about(self, entities: Sequence[Scored]) -> Iterator[NodeWithScore]:
+        """Yield the relations of entities, a hop further, and lines of those without any."""
+        scores = {element.key: score for element, score in entities}
+        bare = {element.key: element for element, _ in entities}
+        decay = self._store.memory.config.graph_decay
+        for source, relation, target in self._triples(scores):
+            near = max(scores.get(end.id, 0.0) for end in (source, target))
+            line = self._line(relation, source, target)
+            yield NodeWithScore(node=line, score=decay * near)
+            for end in (source, target):
+                bare.pop(end.id, None)
+        for key, element in bare.items():
+            yield NodeWithScore(node=self._own_line(element), score=scores[key])
+
+    def _triples(self, ids: Collection[str]) -> list[Triplet]:
+        if not self._settings["graph_depth"] or "graph" not in self._settings["sources"]:
+            return []
+        return self._reader().around(ids, 1, self._k * _SPARE, self._ignored)
+
+    def _line(self, relation: Shown, source: object, target: object) -> TextNode:
+        """Return the line of a relation; the ends count only where properties are shown."""
+        assert isinstance(relation, Relation)  # noqa: S101 - for the type checker
+        told: tuple[object, ...] = (relation.source_id, relation.label, relation.target_id)
+        if self.include_properties:
+            told = (source or relation.source_id, relation, target or relation.target_id)
+        text = " -> ".join(map(str, told))
+        return _text_node(relation_key(relation), text, relation.properties)
+
+    def _own_line(self, entity: Element) -> TextNode:
+        shown = entity.shown
+        assert isinstance(shown, EntityNode)  # noqa: S101 - for the type checker
+        text = str(shown) if self.include_properties else shown.name
+        return _text_node(entity.key, text, shown.properties)
+
+    def _add_source_text(
+        self, retrieved_nodes: list[NodeWithScore], og_node_map: dict[str, BaseNode]
+    ) -> list[NodeWithScore]:
+        """Put lines before the chunk they come from; each chunk is shown once, and with them."""
+        texts = super()._add_source_text(retrieved_nodes, og_node_map)
+        shown: dict[str, NodeWithScore] = {}
+        for plain, told in zip(retrieved_nodes, texts, strict=True):
+            first = shown.setdefault(told.node.node_id, told)
+            if told.node is not plain.node:
+                first.node = told.node
+        return list(shown.values())
+
+
+class _Found(NamedTuple):
+    """The facts of a recall by what they are, each with its score, best first."""
+
+    chunks: list[Scored]
+    relations: list[Scored]
+    entities: list[Scored]
+
+
+def _sorted_out(result: RecallResult) -> _Found:
+    """Return what a recall found, without what the graph gives beyond its depth."""
+    found = _Found([], [], [])
+    met = {edge.provenance for edge in result.edges}
+    for fact in result.facts:
+        element, walked = to_element(fact), fact.sources == ("graph",)
+        if element.kind == CHUNK:
+            found.chunks.append((element, fact.score))
+        elif element.kind == RELATION:
+            # The walk finds what its outermost entities do, too: that is a hop further.
+            if not walked or fact.id in met:
+                found.relations.append((element, fact.score))
+        elif not walked:
+            # To what only the walk finds a relation led, which tells of it already.
+            found.entities.append((element, fact.score))
+    return found
+
+
+def _text_node(key: str, text: str, properties: Mapping[str, Any]) -> TextNode:
+    """Return a line that LlamaIndex can put before the chunk it comes from."""
+    node = TextNode(id_=key, text=text)
+    source = properties.get(TRIPLET_SOURCE_KEY)
+    if source is not None:
+        node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=source)
+    return node
+
+
+def _owners(question: str) -> list[list[str]]:
+    """Return, for each possessive, the names its owner may have, the shortest last.
+
+    >>> _owners("Where does Ada Lovelace's sister work?")
+    [['Where does Ada Lovelace', 'does Ada Lovelace', 'Ada Lovelace', 'Lovelace']]
+    """
+    owners = []
+    for found in islice(_possessive.finditer(question), _MAX_OWNERS):
+        words = question[max(0, found.start() - _MAX_OWNER) : found.start()].split()[-4:]
+        owners.append([" ".join(words[at:]) for at in range(len(words))])
+    return owners
