@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, StrictInt, model_validator
 from llama_index_plugmem._handles import NO_FILE, KeepsMemory, opened
 from llama_index_plugmem._messages import ANYTHING_SAID, MessageLog, messages_below
 from llama_index_plugmem._recollection import enclosed, recollect, without_recollections
-from llama_index_plugmem._window import estimated_tokens, system_head, window
+from llama_index_plugmem._window import estimated_tokens, message_tokens, system_head, window
 from plugmem_core import Memory, Namespace
 from plugmem_core.inputs import check_namespace, check_type
 from plugmem_core.recall import make_query
@@ -250,7 +250,7 @@ class PlugmemMemory(KeepsMemory, BaseMemory):
             tuple(self.namespace),
             k=self.k,
             min_score=self.min_score,
-            token_budget=budget,
+            token_budget=budget - message_tokens(ChatMessage(enclosed("")), self._count),
             count=self._count,
             beside={question, *(message.content or "" for message in shown)},
             where=ANYTHING_SAID,
