@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 from plugmem_core.clock import Clock, checked
@@ -39,6 +39,14 @@ logger = logging.getLogger(__name__)
 
 CARDS = 16_384
 """Facts whose shown form is kept in memory."""
+
+
+class _Shared:
+    """A transaction that several verbs of one thread write in."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction = transaction
+        self.failure: BaseException | None = None
 
 
 class Engine:
@@ -81,6 +89,7 @@ class Engine:
         self._behind = True
         self._half_applied = False
         self._saving = Lock()
+        self._thread = local()
         try:
             self.state = self.store.state()
             self.index = self._open_index()
@@ -179,8 +188,44 @@ class Engine:
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """One transaction, with the index in step before it and after it."""
+        """One transaction, with the index in step before it and after it.
+
+        Inside `together`, a part of that one.
+        """
         self.check_open()
+        shared: _Shared | None = getattr(self._thread, "shared", None)
+        if shared is None:
+            with self._transaction() as transaction:
+                yield transaction
+            return
+        try:
+            yield shared.transaction
+        except BaseException as error:
+            shared.failure = shared.failure or error
+            raise
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make one transaction of all that this thread writes in the block.
+
+        An error inside undoes all of it, even one that was caught: the verb that raised
+        may have left half of its rows.
+        """
+        self.check_open()
+        if getattr(self._thread, "shared", None) is not None:
+            yield
+            return
+        with self._transaction() as transaction:
+            shared = self._thread.shared = _Shared(transaction)
+            try:
+                yield
+            finally:
+                self._thread.shared = None
+            if shared.failure is not None:
+                raise shared.failure
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Transaction]:
         with self.store.write(
             self.clock, self._first_facts, self._catch_up_to, self._follow
         ) as transaction:

@@ -1,5 +1,7 @@
 """`Memory`: opening and closing; the verbs come from their families."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -111,6 +113,33 @@ class Memory(
     def path(self) -> Path | None:
         """The file; `None` for a memory without one."""
         return self._engine.store.path
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make one transaction of all that is written in the block: all of it or nothing.
+
+        Nobody else writes meanwhile, so what is read inside still holds when the block
+        ends: a value can be read, changed and stored again without losing an update.
+
+        Verbs inside see what was there before the block; what they write becomes visible
+        at its end. An error of a verb undoes the whole block, even if it is caught. The
+        block belongs to its thread: the async twins, which run in others, would wait for
+        its end in vain.
+
+        Raises:
+            BusyError: Another process wrote for longer than `busy_timeout`.
+
+        >>> memory = Memory.open(":memory:")
+        >>> with memory.transaction():
+        ...     _ = memory.remember("the tide is out", entity="harbour")
+        ...     _ = memory.link("harbour", "belongs to", "town")
+        ...     memory.recall("tide").facts
+        ()
+        >>> [fact.text for fact in memory.recall("tide").facts]
+        ['the tide is out']
+        """
+        with self._engine.together():
+            yield
 
     def close(self) -> None:
         """Save a checkpoint and let go of the file; closing twice is fine.

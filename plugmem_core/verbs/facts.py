@@ -481,7 +481,9 @@ class FactVerbs(Drafting):
     def _row_to_forget(self, transaction: Transaction, fact: int, scope: Namespace) -> FactRow:
         row = transaction.fact(fact)
         spaces = self._engine.index.spaces.mask(scope)
-        if spaces is not None and not spaces[row.namespace]:
+        # A namespace that a transaction is just making is not among those known yet.
+        known = spaces is None or row.namespace < len(spaces)
+        if not known or (spaces is not None and not spaces[row.namespace]):
             raise NotFoundError(f"fact {fact} does not exist")
         return row
 

@@ -15,7 +15,7 @@ from plugmem_core.inputs import (
     check_relation,
 )
 from plugmem_core.model import Edge, Entity, EntityPage, Namespace
-from plugmem_core.store import Transaction, dump_json
+from plugmem_core.store import Transaction, dump_json, load_object
 from plugmem_core.text import check_text
 from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, first_page, twin
 
@@ -78,8 +78,19 @@ class GraphVerbs(Verbs):
                 valid_from=since,
                 properties=details,
             )
-        with self._engine.gate:
-            return self._engine.index.edges([row.id])[0]
+            names = (transaction.entity_row(row.src).name, transaction.entity_row(row.dst).name)
+        return Edge(
+            row.id,
+            names[0],
+            name,
+            names[1],
+            row.provenance,
+            load_object(row.properties),
+            scope,
+            row.recorded_at,
+            row.valid_from,
+            row.valid_to,
+        )
 
     def unlink(self, src: str, relation: str, dst: str, *, namespace: Namespace = ()) -> bool:
         """End an edge; its versions stay readable as of earlier instants.
