@@ -54,8 +54,8 @@ def from_relation(relation: object, place: str) -> Element:
         raise WrongTypeError(
             f"{place} is {shown(relation)} ({type(relation).__name__}); give a Relation"
         )
-    _check_id(relation.source_id, f"{place}.source_id")
-    _check_id(relation.target_id, f"{place}.target_id")
+    _check_id(relation.source_id, f"the source of {place}")
+    _check_id(relation.target_id, f"the target of {place}")
     return Element(relation.model_copy(), sources=_sources(relation.properties, place))
 
 
@@ -78,6 +78,8 @@ def from_llama_node(node: object, namespace: Namespace, place: str) -> Element:
 
 
 def _check_id(node_id: str, place: str) -> None:
+    if not node_id.strip():
+        raise InvalidInputError(f"{place} has the id {shown(node_id)}, which is blank; name it")
     if node_id.startswith(RELATION_KEY):
         raise InvalidInputError(
             f"{place} has the id {shown(node_id)}; ids that begin with {RELATION_KEY} are "

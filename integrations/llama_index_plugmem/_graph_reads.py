@@ -25,7 +25,7 @@ from llama_index_plugmem._graph import (
     to_element,
 )
 from plugmem_core import Instant, InvalidInputError, Memory, Namespace
-from plugmem_core.filters import MAX_CONDITIONS, MAX_DEPTH, parse_filter
+from plugmem_core.filters import MAX_DEPTH, parse_filter
 from plugmem_core.inputs import check_key
 from plugmem_core.text.tokenizer import tokenize
 from plugmem_core.verbs.listing import every
@@ -35,8 +35,8 @@ Where = dict[str, Any]
 PropertyMatch = Literal["all", "any"]
 """Whether an element must have all the properties asked for, or one of them."""
 
-_FEW = MAX_CONDITIONS - 64
-"""Conditions of one kind in a filter: the rest is for what else it says."""
+_FEW = 64
+"""Most sources that are looked for by a filter."""
 
 
 class GraphReader:
@@ -125,15 +125,14 @@ class GraphReader:
         return {one.key for one in self.elements([CHUNK], document)} if ids else set()
 
     def brought_by(self, sources: Collection[str]) -> Iterator[Element]:
-        """Yield the entities and relations that came from sources, each once."""
-        given = list(dict.fromkeys(sources))
-        seen: set[str] = set()
-        for start in range(0, len(given), _FEW):
-            some = [_from_source(one) for one in given[start : start + _FEW]]
-            for element in self.elements((ENTITY, RELATION), {"$or": some}):
-                if element.key not in seen:
-                    seen.add(element.key)
-                    yield element
+        """Yield the entities and relations that came from sources."""
+        wanted = set(sources)
+        if not wanted:
+            return iter(())
+        # A filter compares every list of sources with every source: too much for many of them.
+        few = {"$or": [_from_source(one) for one in wanted]} if len(wanted) <= _FEW else {}
+        found = self.elements((ENTITY, RELATION), few)
+        return (element for element in found if not wanted.isdisjoint(element.sources))
 
     def mentioned_in(self, name: str, beside: Collection[str]) -> str | None:
         """Return the id of a chunk whose text has the words of a name in a row.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from llama_index.core.graph_stores.types import LabelledNode
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
+from llama_index_plugmem._filters import to_where
 from llama_index_plugmem._graph import CHUNK, ENTITY, to_element
 from llama_index_plugmem._graph_reads import GraphReader, Where, as_node, with_ids
 from plugmem_core import InvalidInputError
@@ -59,7 +60,8 @@ def _sources(query: VectorStoreQuery) -> tuple[str, ...]:
 
 
 def _conditions(reader: GraphReader, query: VectorStoreQuery) -> list[Where]:
-    conditions: list[Where] = []
+    filters = to_where(query.filters)
+    conditions = [] if filters is None else [filters]
     if query.node_ids:
         conditions.append(with_ids(query.node_ids))
     if query.doc_ids:
