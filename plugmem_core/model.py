@@ -150,6 +150,18 @@ class Edge(NamedTuple):
     valid_to: int | None
 
 
+class Neighbours(NamedTuple):
+    """The edges at an entity in one direction.
+
+    Attributes:
+        edges: The oldest of them, within the limit asked for.
+        total: How many there are.
+    """
+
+    edges: tuple[Edge, ...]
+    total: int
+
+
 class Entity(NamedTuple):
     """A named node.
 
@@ -293,6 +305,18 @@ class TagPage(Listed[Tag]):
     @property
     def _items(self) -> tuple[Tag, ...]:
         return self.tags
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPage(Listed[str]):
+    """One page of keys; pass `next_cursor` to get the next. Iterates over them."""
+
+    keys: tuple[str, ...]
+    next_cursor: str | None
+
+    @property
+    def _items(self) -> tuple[str, ...]:
+        return self.keys
 
 
 @dataclass(frozen=True, slots=True)

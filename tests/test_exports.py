@@ -14,8 +14,8 @@ PUBLIC = {
         Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError CorruptError
         Edge Embedder EmbedderError Entity EntityPage Evidence Explanation Fact FactExplanation
         FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
-        InvalidInputError MaintainReport Memory MemoryConfig Metadata Namespace
-        NamespaceCount NamespacePage NotFoundError PlugmemError ReadOnlyError RecallResult
+        InvalidInputError KeyPage MaintainReport Memory MemoryConfig Metadata Namespace
+        NamespaceCount NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError RecallResult
         RecalledFact Receipt ServiceError Similar StaleCursorError
         Stats StorageError Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
     """,

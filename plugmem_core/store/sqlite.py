@@ -288,6 +288,46 @@ class SqliteStore:
                 found[row[0]] = row
         return [found[edge] for edge in sorted(found)]
 
+    def open_edges(
+        self, entity: int, column: str, now: int, limit: int
+    ) -> tuple[list[tuple[Any, ...]], int]:
+        """Return the first edges that hold at an instant, and how many there are.
+
+        Args:
+            entity: Where they start or end.
+            column: `"src"` or `"dst"`.
+            now: The instant.
+            limit: Most rows.
+        """
+        holds = f"WHERE g.{column} = ? AND g.valid_to IS NULL AND g.valid_from <= ? "
+        with self._snapshot() as sql:
+            (total,) = sql.execute(
+                f"SELECT count(*) FROM edges g {holds}", (entity, now)
+            ).fetchone()
+            rows = sql.execute(
+                _EDGE + holds + "ORDER BY g.id LIMIT ?", (entity, now, limit)
+            ).fetchall()
+        return rows, total
+
+    def keys(self, namespace: str, after: str, now: int, limit: int) -> list[str]:
+        """Return the keys of current facts of one namespace, sorted, after a given one.
+
+        Args:
+            namespace: Its path, as JSON.
+            after: The key to go on after.
+            now: The instant at which they must not have expired.
+            limit: Most keys.
+        """
+        with self.reading():
+            rows = self._reader.execute(
+                "SELECT f.key FROM facts f JOIN namespaces n ON n.id = f.namespace "
+                "WHERE n.path = ? AND f.key > ? AND f.valid_to IS NULL "
+                "AND f.forgotten_at IS NULL AND (f.expires_at IS NULL OR f.expires_at > ?) "
+                "ORDER BY f.key LIMIT ?",
+                (namespace, after, now, limit),
+            ).fetchall()
+        return [key for (key,) in rows]
+
     def pending(self) -> list[FactRow]:
         """Return the facts whose vector is still to be made."""
         with self.reading():

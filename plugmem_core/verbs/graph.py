@@ -1,20 +1,21 @@
 """Entities and the edges between them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from plugmem_core.clock import Instant, to_ms
 from plugmem_core.engine import make_edge
-from plugmem_core.errors import InvalidInputError, NotFoundError
+from plugmem_core.errors import InvalidInputError, NotFoundError, shown
 from plugmem_core.inputs import (
     check_count,
     check_id,
     check_metadata,
     check_name,
+    check_names,
     check_namespace,
     check_relation,
 )
-from plugmem_core.model import Edge, Entity, EntityPage, Namespace
+from plugmem_core.model import Edge, Entity, EntityPage, Namespace, Neighbours
 from plugmem_core.store import Transaction, dump_json, load_object
 from plugmem_core.text import check_text
 from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, first_page, twin
@@ -170,6 +171,55 @@ class GraphVerbs(Verbs):
                 edges.append(edge)
         return tuple(edges)
 
+    def neighbours(
+        self,
+        entities: Iterable[str],
+        *,
+        direction: Literal["out", "in"] = "out",
+        limit: int = 64,
+        namespace: Namespace = (),
+    ) -> list[Neighbours]:
+        """Return the edges that hold now at some entities, the oldest first, in bounds.
+
+        Args:
+            entities: Names, 1,024 at most.
+            direction: `"out"` for edges that start at them, `"in"` for those that end there.
+            limit: Most edges of each.
+            namespace: The scope of the entities; not those below it.
+
+        Returns:
+            One answer a name, in order: its edges, and how many there are altogether. An
+            unknown name has none.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> for friend in ("Ben", "Cleo", "Dan"):
+        ...     _ = memory.link("Ann", "knows", friend)
+        >>> [found] = memory.neighbours(["Ann"], limit=2)
+        >>> [edge.dst for edge in found.edges], found.total
+        (['Ben', 'Cleo'], 3)
+        """
+        names = check_names(entities, "entities")
+        if direction not in ("out", "in"):
+            raise InvalidInputError(f'direction is {shown(direction)}; give "out" or "in"')
+        most = check_count(limit, "limit", most=MAX_PAGE)
+        scope = check_namespace(namespace)
+        engine = self._ready()
+        with engine.gate:
+            space = engine.index.spaces.find(dump_json(scope))
+            found = [
+                None if space is None else engine.index.names.find(key, space) for _, key in names
+            ]
+        column = "src" if direction == "out" else "dst"
+        now = engine.clock()
+        answers = []
+        for entity in found:
+            rows, total = (
+                ([], 0) if entity is None else engine.store.open_edges(entity, column, now, most)
+            )
+            answers.append(Neighbours(tuple(make_edge(row) for row in rows), total))
+        return answers
+
     def entities(
         self,
         prefix: str = "",
@@ -305,6 +355,7 @@ class GraphVerbs(Verbs):
     alink = twin(link)
     aunlink = twin(unlink)
     aedges = twin(edges)
+    aneighbours = twin(neighbours)
     aentities = twin(entities)
     arename_entity = twin(rename_entity)
     aalias_entity = twin(alias_entity)

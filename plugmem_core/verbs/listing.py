@@ -6,8 +6,9 @@ from typing import Any
 from plugmem_core.clock import Instant
 from plugmem_core.inputs import check_count, check_key, check_namespace
 from plugmem_core.kernels import NO_ID, IdSet
-from plugmem_core.model import FactPage, Namespace, NamespaceCount, NamespacePage
+from plugmem_core.model import FactPage, KeyPage, Namespace, NamespaceCount, NamespacePage
 from plugmem_core.recall import Query, build_scope, make_query, passing_facts
+from plugmem_core.store import dump_json
 from plugmem_core.verbs.base import (
     MAX_PAGE,
     Verbs,
@@ -138,7 +139,36 @@ class ListingVerbs(Verbs):
             tuple(page), encode_cursor(listing, page[-1].namespace) if more else None
         )
 
+    def keys(
+        self, *, namespace: Namespace = (), limit: int = 64, cursor: str | None = None
+    ) -> KeyPage:
+        """Return the keys of current facts, sorted.
+
+        Args:
+            namespace: Where the facts live; not what lies below it.
+            limit: Most keys of the page, 1,000 at most.
+            cursor: `next_cursor` of the page before.
+
+        Raises:
+            StaleCursorError: The cursor belongs to other arguments.
+
+        >>> from plugmem_core import Memory
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember_many({"text": key, "key": key} for key in ("b", "c", "a"))
+        >>> memory.keys(limit=2).keys
+        ('a', 'b')
+        """
+        scope = check_namespace(namespace)
+        size = check_count(limit, "limit", most=MAX_PAGE)
+        listing = ("keys", scope)
+        after = "" if cursor is None else decode_cursor(listing, cursor)
+        engine = self._ready()
+        found = engine.store.keys(dump_json(scope), after, engine.clock(), size + 1)
+        page, more = first_page(found, size)
+        return KeyPage(tuple(page), encode_cursor(listing, page[-1]) if more else None)
+
     alist_facts = twin(list_facts)
+    akeys = twin(keys)
     anamespaces = twin(namespaces)
 
     def _page(

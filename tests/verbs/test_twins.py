@@ -18,7 +18,7 @@ VERBS = [
     "entities", "rename_entity", "merge_entities", "alias_entity", "edges", "recall",
     "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
     "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces", "embed_query",
-    "put_values", "get_values", "delete_values",
+    "put_values", "get_values", "delete_values", "keys", "neighbours",
 ]  # fmt: skip
 
 
@@ -62,6 +62,8 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("put_values", ("settings", {"theme": "dark"}), {}),
     ("get_values", ("settings",), {}),
     ("delete_values", ("settings", ["theme"]), {}),
+    ("keys", (), {}),
+    ("neighbours", (["Mara"],), {}),
     ("get_by_keys", (["k"],), {"closed": True}),
     ("vectors", ([0],), {}),
     ("embed_query", ("tea",), {}),
