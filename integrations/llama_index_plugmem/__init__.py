@@ -8,6 +8,7 @@ Each name is imported on first use and needs one of the package's extras:
 | `PlugmemMemory`         | `llama-index` |
 | `PlugmemMemoryBlock`    | `llama-index` |
 | `PlugmemChatStore`      | `llama-index` |
+| `PlugmemVectorStore`    | `llama-index` |
 | `PlugmemKVStore`        | `llama-index` |
 | `PlugmemDocumentStore`  | `llama-index` |
 | `PlugmemIndexStore`     | `llama-index` |
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from llama_index_plugmem.memory import PlugmemMemory
     from llama_index_plugmem.memory_blocks import PlugmemMemoryBlock
     from llama_index_plugmem.retrievers import PlugmemRetriever
+    from llama_index_plugmem.vector_stores import PlugmemVectorStore
 
 __all__ = [
     "LlamaIndexEmbedder",
@@ -46,6 +48,7 @@ __all__ = [
     "PlugmemMemory",
     "PlugmemMemoryBlock",
     "PlugmemRetriever",
+    "PlugmemVectorStore",
     "RuleExtractor",
 ]
 
@@ -59,6 +62,7 @@ _HOMES = {
     "PlugmemMemory": "memory",
     "PlugmemMemoryBlock": "memory_blocks",
     "PlugmemRetriever": "retrievers",
+    "PlugmemVectorStore": "vector_stores",
     "PlugmemGraphRetriever": "graph_retrievers",
     "RuleExtractor": "extractors",
 }

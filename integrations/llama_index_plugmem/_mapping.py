@@ -33,7 +33,7 @@ is embedded. `fact_explanation` is shown to neither.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from llama_index.core.schema import (
@@ -141,16 +141,28 @@ def to_fact(node: BaseNode, mapping: NodeMapping, namespace: Namespace) -> dict[
 
 
 def store_nodes(
-    memory: Memory, nodes: Sequence[BaseNode], mapping: NodeMapping, namespace: Namespace
+    memory: Memory,
+    nodes: Sequence[BaseNode],
+    mapping: NodeMapping,
+    namespace: Namespace,
+    *,
+    end: Iterable[str] = (),
 ) -> None:
     """Store nodes in one transaction; the links end of those that are replaced.
+
+    Args:
+        memory: The open memory.
+        nodes: What to store.
+        mapping: Which metadata says more than metadata.
+        namespace: Where the facts are to live.
+        end: The ids of nodes that stop being true thereby.
 
     Raises:
         InvalidInputError: A node cannot be a fact; it is named, and nothing was stored.
     """
     facts = [to_fact(node, mapping, namespace) for node in nodes]
     try:
-        memory.write(remember=facts, unlink=True)
+        memory.write(remember=facts, end=[(namespace, key) for key in end], unlink=True)
     except PlugmemError as error:
         if error.place is None:
             raise

@@ -1,6 +1,7 @@
 """Facts by the ids under which frameworks know documents."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from plugmem_core.clock import MAX_MS
 from plugmem_core.errors import NotFoundError, WrongTypeError, shown
@@ -41,6 +42,14 @@ class Documents:
         places = {key: place for place, key in enumerate(wanted)}
         return sorted([*keyed, *keyless], key=lambda fact: places[document_id(fact)])
 
+    def find(self, where: Mapping[str, Any] | None) -> list[Fact]:
+        """Return the documents of the very namespace as last written, by their age.
+
+        Args:
+            where: A filter over metadata; `None` for all.
+        """
+        return [fact for fact in self._own(where=where, closed=False) if fact.is_current]
+
     def delete(self, ids: Iterable[str] | None) -> None:
         """Forget documents, every version of them, in one transaction.
 
@@ -50,9 +59,27 @@ class Documents:
             ids: Which; `None` means all.
         """
         wanted = None if ids is None else _checked(ids)
+        self._forget(lambda: self._own() if wanted is None else self._versions(wanted))
+
+    def delete_where(self, where: Mapping[str, Any]) -> None:
+        """Forget the documents that pass a filter as last written, every version of them.
+
+        Earlier versions of others that pass it are forgotten, too.
+
+        Args:
+            where: A filter over metadata.
+        """
+
+        def found() -> list[Fact]:
+            passing = self._own(where=where)
+            current = [document_id(fact) for fact in passing if fact.is_current]
+            return [*passing, *self._versions(current)]
+
+        self._forget(found)
+
+    def _forget(self, find: Callable[[], Iterable[Fact]]) -> None:
         while True:
-            found = self._all() if wanted is None else self._versions(wanted)
-            own = [fact.id for fact in found if fact.namespace == self.namespace]
+            own = {fact.id for fact in find() if fact.namespace == self.namespace}
             try:
                 self.memory.forget_many(own, unlink=True)
             except NotFoundError:  # another process has removed one since; look again
@@ -91,16 +118,16 @@ class Documents:
             versions.update((version.id, version) for version in chain)
         return list(versions.values())
 
-    def _all(self) -> list[Fact]:
-        scope = {"namespace": self.namespace, "closed": True}
-        # Two instants, as above.
-        return list(
-            {
-                fact.id: fact
-                for valid_at in (None, MAX_MS)
-                for fact in every(self.memory.list_facts, valid_at=valid_at, **scope)
-            }.values()
-        )
+    def _own(self, **restrictions: Any) -> list[Fact]:
+        """Return what is in the very namespace, superseded versions too, by age."""
+        arguments = {"namespace": self.namespace, "closed": True, **restrictions}
+        found = {
+            fact.id: fact
+            for valid_at in (None, MAX_MS)  # two instants, as above
+            for fact in every(self.memory.list_facts, valid_at=valid_at, **arguments)
+            if fact.namespace == self.namespace
+        }
+        return [found[one] for one in sorted(found)]
 
 
 def document_id(fact: Fact | RecalledFact) -> str:
