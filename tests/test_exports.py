@@ -28,7 +28,7 @@ PUBLIC = {
     llama_index_plugmem: """
         LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore PlugmemGraphRetriever
         PlugmemIndexStore PlugmemKVStore PlugmemMemory PlugmemMemoryBlock PlugmemRetriever
-        RuleExtractor
+        PlugmemVectorStore RuleExtractor
     """,
 }
 
