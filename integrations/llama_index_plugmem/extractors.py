@@ -10,7 +10,7 @@ from llama_index.core.graph_stores.types import (
     Relation,
 )
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from llama_index_plugmem._graph import ENTITY, MENTIONS
 from plugmem_core.inputs import check_count, check_type
@@ -61,9 +61,10 @@ class RuleExtractor(TransformComponent):
     [('Ines', 'WORKS_AT', 'Acme')]
     """
 
-    known: dict[str, str]
-    max_entities: int
-    mentions: bool
+    # Defaults for the sake of subclasses, whose constructor type checkers make of the fields.
+    known: dict[str, str] = Field(default_factory=dict)
+    max_entities: int = MAX_NAMES
+    mentions: bool = True
 
     _known: KnownNames = PrivateAttr()
 

@@ -34,12 +34,14 @@ from llama_index_plugmem._graph import (
     to_element,
     to_llama_node,
 )
+from llama_index_plugmem._graph_queries import texts
 from llama_index_plugmem._graph_reads import GraphReader, ends, labelled
 from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
-from plugmem_core import Instant, RecallResult, WrongTypeError
+from plugmem_core import Instant, RecallResult
 from plugmem_core.inputs import VectorLike, check_count, check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import Anchors, make_query
+from plugmem_core.text import tokenize
 from plugmem_core.verbs.base import twin
 
 STRUCTURE = (MENTIONS, "SOURCE", "PARENT", "PREVIOUS", "NEXT", "CHILD")
@@ -145,8 +147,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
             check_type(embed_model, BaseEmbedding, "embed_model", "a LlamaIndex BaseEmbedding")
         check_count(k, "k")
         check_count(depth, "depth", least=0)
-        if isinstance(ignore_rels, str):
-            raise WrongTypeError(f"ignore_rels is {ignore_rels!r}; give a list of labels")
+        ignored = texts(ignore_rels, "ignore_rels")
         settings: dict[str, Any] = {
             "as_of": graph_store.as_of if as_of is None else as_of,
             "entities": entities,
@@ -169,7 +170,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
         self._embed_model = embed_model
         self._settings = deepcopy(settings)
         self._where = deepcopy(where)
-        self._ignored = list(ignore_rels)
+        self._ignored = ignored
 
     def retrieve_from_graph(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """Return what answers a question, best first, without the texts behind it."""
@@ -209,7 +210,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
         self, query_bundle: QueryBundle, vector: VectorLike | None
     ) -> list[NodeWithScore]:
         question = query_bundle.query_str
-        if vector is None and not question.strip():
+        if not self._asks(question, vector):
             return []
         found = list(self._nodes(self._recall(question, vector)))
         least = self._settings["min_score"]
@@ -218,6 +219,11 @@ class PlugmemGraphRetriever(BasePGRetriever):
             if least is None or one.get_score() >= least:
                 best.setdefault(one.node.node_id, one)
         return list(best.values())[: self._k]
+
+    def _asks(self, question: str, vector: VectorLike | None) -> bool:
+        # Asked nothing, the memory would answer with the newest that passes the filter.
+        near = vector is not None and "vector" in self._settings["sources"]
+        return near or bool(tokenize(question) or self._settings["entities"])
 
     def _recall(self, question: str, vector: VectorLike | None) -> RecallResult:
         reader = self._reader()
@@ -273,6 +279,8 @@ class PlugmemGraphRetriever(BasePGRetriever):
             for end in (source, target):
                 bare.pop(end.id, None)
         for key, element in bare.items():
+            if element.placeholder:
+                continue  # it is known by relations alone, and none of them is shown
             yield NodeWithScore(node=self._own_line(element), score=scores[key])
 
     def _triples(self, ids: Collection[str]) -> list[Triplet]:
@@ -299,9 +307,9 @@ class PlugmemGraphRetriever(BasePGRetriever):
         self, retrieved_nodes: list[NodeWithScore], og_node_map: dict[str, BaseNode]
     ) -> list[NodeWithScore]:
         """Put lines before the chunk they come from; each chunk is shown once, and with them."""
-        texts = super()._add_source_text(retrieved_nodes, og_node_map)
+        sourced = super()._add_source_text(retrieved_nodes, og_node_map)
         shown: dict[str, NodeWithScore] = {}
-        for plain, told in zip(retrieved_nodes, texts, strict=True):
+        for plain, told in zip(retrieved_nodes, sourced, strict=True):
             first = shown.setdefault(told.node.node_id, told)
             if told.node is not plain.node:
                 first.node = told.node

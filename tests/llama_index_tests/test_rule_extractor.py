@@ -152,7 +152,7 @@ async def test_one_extractor_serves_many_calls_at_once() -> None:
     extractor = RuleExtractor()
     batches = [[TextNode(id_=f"c{n}", text=TEXT)] for n in range(8)]
     for n, [node] in enumerate(await asyncio.gather(*map(extractor.acall, batches))):
-        assert ("c%d" % n, "MENTIONS", "Mara") in relations(node)
+        assert (f"c{n}", "MENTIONS", "Mara") in relations(node)
         assert len(entities(node)) == 4
 
 
