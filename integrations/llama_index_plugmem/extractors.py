@@ -13,8 +13,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import Field, PrivateAttr
 
 from llama_index_plugmem._graph import ENTITY, MENTIONS
-from plugmem_core.inputs import check_count, check_type
-from plugmem_core.service.rules import (
+from plugmem_core.extraction.prose import (
     IDENTIFIER,
     KNOWN,
     MAX_NAMES,
@@ -23,6 +22,7 @@ from plugmem_core.service.rules import (
     KnownNames,
     extract,
 )
+from plugmem_core.inputs import check_count, check_type
 from plugmem_core.verbs.base import twin
 
 _SPELLED = {NAME, QUOTED, IDENTIFIER, KNOWN}
@@ -33,7 +33,7 @@ class RuleExtractor(TransformComponent):
     """Finds entities and relations in the text of nodes by rules; no model is asked.
 
     Goes among the `kg_extractors` of a `PropertyGraphIndex`, before or after others: what
-    they found stays. The rules are those of `plugmem_core.service.rules`: names, quoted
+    they found stays. The rules are those of `plugmem_core.extraction.prose`: names, quoted
     titles, identifiers and dates, and what a few words between two names say about them, as
     in "Ines works at Acme". They are for English prose, and would rather miss something than
     invent it. The names of your own domain are found surely, in any language, if `known`.

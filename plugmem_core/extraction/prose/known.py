@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from plugmem_core.errors import WrongTypeError, shown
-from plugmem_core.service.lexemes import Lexeme, lex
-from plugmem_core.service.words import STARTERS
+from plugmem_core.extraction.prose.lexemes import Lexeme, lex
+from plugmem_core.extraction.prose.words import STARTERS
 from plugmem_core.text import entity_key, tokenize
 
 KNOWN = "known"

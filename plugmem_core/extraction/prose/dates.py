@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from plugmem_core.service.lexemes import Lexeme
-from plugmem_core.service.words import MONTHS, YEAR_CUES
+from plugmem_core.extraction.prose.lexemes import Lexeme
+from plugmem_core.extraction.prose.words import MONTHS, YEAR_CUES
 
 _iso = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d)(?:T\d\d)?)?").fullmatch
 _day = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?").fullmatch

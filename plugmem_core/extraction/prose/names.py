@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from plugmem_core.service.lexemes import Lexeme, Sentence, is_initial
-from plugmem_core.service.words import (
+from plugmem_core.extraction.prose.lexemes import Lexeme, Sentence, is_initial
+from plugmem_core.extraction.prose.words import (
     ADVERBS,
     ARTICLES,
     AUXILIARIES,

@@ -25,12 +25,12 @@ are not taken apart: names that are only near each other have no relation.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from plugmem_core.extraction.prose.dates import find_dates
+from plugmem_core.extraction.prose.known import KNOWN, KnownNames
+from plugmem_core.extraction.prose.lexemes import Lexeme, lex, split_sentences
+from plugmem_core.extraction.prose.names import choose_names, find_quoted, find_runs, is_identifier
+from plugmem_core.extraction.prose.relations import Spot, find_relations
 from plugmem_core.inputs import check_count, check_type
-from plugmem_core.service.dates import find_dates
-from plugmem_core.service.known import KNOWN, KnownNames
-from plugmem_core.service.lexemes import Lexeme, lex, split_sentences
-from plugmem_core.service.names import choose_names, find_quoted, find_runs, is_identifier
-from plugmem_core.service.relations import Spot, find_relations
 
 MAX_NAMES = 64
 """Different names taken from one text, unless said otherwise."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugmem_core import InvalidInputError, WrongTypeError
-from plugmem_core.service.rules import Extraction, KnownNames, extract
+from plugmem_core.extraction.prose import Extraction, KnownNames, extract
 
 
 def names(text: str, **options: Any) -> list[str]:

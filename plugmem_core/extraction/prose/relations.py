@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from plugmem_core.service.lexemes import Lexeme, Sentence
-from plugmem_core.service.names import is_verb
-from plugmem_core.service.words import (
+from plugmem_core.extraction.prose.lexemes import Lexeme, Sentence
+from plugmem_core.extraction.prose.names import is_verb
+from plugmem_core.extraction.prose.words import (
     ADVERBS,
     ARTICLES,
     BREAKERS,

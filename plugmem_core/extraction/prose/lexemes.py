@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-from plugmem_core.service.words import ABBREVIATIONS, STARTERS
+from plugmem_core.extraction.prose.words import ABBREVIATIONS, STARTERS
 
 Kind = Literal["word", "possessive", "address", "mark"]
 

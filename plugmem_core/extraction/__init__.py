@@ -1,0 +1,1 @@
+"""Facts, relations and attributes out of text."""
