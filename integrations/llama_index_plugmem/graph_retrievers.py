@@ -38,7 +38,7 @@ from llama_index_plugmem._graph_queries import texts
 from llama_index_plugmem._graph_reads import GraphReader, ends, labelled
 from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
 from plugmem_core import Instant, RecallResult
-from plugmem_core.inputs import VectorLike, check_count, check_type
+from plugmem_core.inputs import MAX_ID, VectorLike, check_count, check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import Anchors, make_query
 from plugmem_core.text import tokenize
@@ -145,12 +145,12 @@ class PlugmemGraphRetriever(BasePGRetriever):
         )
         if embed_model is not None:
             check_type(embed_model, BaseEmbedding, "embed_model", "a LlamaIndex BaseEmbedding")
-        check_count(k, "k")
+        check_count(k, "k", most=MAX_ID // _SPARE)
         check_count(depth, "depth", least=0)
         ignored = texts(ignore_rels, "ignore_rels")
         settings: dict[str, Any] = {
             "as_of": graph_store.as_of if as_of is None else as_of,
-            "entities": entities,
+            "entities": texts(entities, "entities"),
             "anchors": anchors,
             "sources": sources,
             "weights": weights,
@@ -210,9 +210,13 @@ class PlugmemGraphRetriever(BasePGRetriever):
         self, query_bundle: QueryBundle, vector: VectorLike | None
     ) -> list[NodeWithScore]:
         question = query_bundle.query_str
-        if not self._asks(question, vector):
+        # Without a vector now, the memory would look for one again.
+        sources = set(self._settings["sources"]) - ({"vector"} if vector is None else set())
+        # Asked nothing, it would answer with the newest that passes the filter.
+        asked = "vector" in sources or tokenize(question) or self._settings["entities"]
+        if not sources or not asked:
             return []
-        found = list(self._nodes(self._recall(question, vector)))
+        found = list(self._nodes(self._recall(question, vector, sources)))
         least = self._settings["min_score"]
         best: dict[str, NodeWithScore] = {}
         for one in sorted(found, key=lambda one: -one.get_score()):
@@ -220,21 +224,18 @@ class PlugmemGraphRetriever(BasePGRetriever):
                 best.setdefault(one.node.node_id, one)
         return list(best.values())[: self._k]
 
-    def _asks(self, question: str, vector: VectorLike | None) -> bool:
-        # Asked nothing, the memory would answer with the newest that passes the filter.
-        near = vector is not None and "vector" in self._settings["sources"]
-        return near or bool(tokenize(question) or self._settings["entities"])
-
-    def _recall(self, question: str, vector: VectorLike | None) -> RecallResult:
+    def _recall(
+        self, question: str, vector: VectorLike | None, sources: Collection[str]
+    ) -> RecallResult:
         reader = self._reader()
         ignored = {f"{RECORD}.kind": RELATION, **labelled(self._ignored)}
-        text, settings = question, self._settings
+        text, settings = question, {**self._settings, "sources": sources}
         if settings["anchors"] == "auto":
             owners = _owners(question)
             # The memory takes "Mara's" for one word.
             text = " ".join([question, *(names[-1] for names in owners)])
             named = [name for names in owners for name in names]
-            settings = {**settings, "entities": [*settings["entities"], *named]}
+            settings["entities"] = [*settings["entities"], *named]
         return reader.memory.recall(
             text,
             vector=vector,

@@ -400,6 +400,22 @@ async def test_the_embedder_of_the_memory_goes_before_the_model(open_memory: Ope
     assert (len(own.queries), other.queries) == (2, [])
 
 
+def test_an_embedder_that_is_down_is_asked_once_and_the_words_answer(
+    open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Down(WordEmbedding):
+        def _get_query_embedding(self, query: str) -> list[float]:
+            self._queries.append(query)
+            raise ConnectionError("no network")
+
+    model = Down()
+    store = PlugmemPropertyGraphStore(open_memory(embedder=LlamaIndexEmbedder(model)))
+    put(store, TEXTS)
+    assert "Mara -> HAS_SISTER -> Ines" in plain(store)
+    assert model.queries == [QUESTION]
+    assert plain(store, sources=["vector"]) == []
+
+
 def test_vectors_of_another_dimension_are_refused(memory: Memory) -> None:
     store = PlugmemPropertyGraphStore(memory)
     store.upsert_llama_nodes([TextNode(text="alpha", embedding=[1.0, 0.0])])
@@ -473,6 +489,7 @@ def test_fusion_adds_up_what_two_questions_find(store: PlugmemPropertyGraphStore
     ("settings", "error", "named"),
     [
         ({"k": 0}, InvalidInputError, "k is 0"),
+        ({"k": 2**32 - 2}, InvalidInputError, "k is"),
         ({"k": True}, WrongTypeError, "k is"),
         ({"depth": -1}, InvalidInputError, "depth"),
         ({"where": {"$nonsense": 1}}, InvalidInputError, "nonsense"),
