@@ -211,7 +211,7 @@ def merged(old: Element | None, new: Element) -> Element:
 def with_sources(old: Element, sources: tuple[str, ...]) -> Element:
     """Return an element that other sources speak of; a source that it shows is one of them."""
     properties = dict(old.shown.properties)
-    if properties.get(TRIPLET_SOURCE_KEY, sources) not in sources:
+    if TRIPLET_SOURCE_KEY in properties and properties[TRIPLET_SOURCE_KEY] not in sources:
         del properties[TRIPLET_SOURCE_KEY]
         if sources:
             properties[TRIPLET_SOURCE_KEY] = sources[-1]
