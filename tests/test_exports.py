@@ -26,9 +26,10 @@ PUBLIC = {
         PlugmemVectorStore PlugmemWhyTool
     """,
     llama_index_plugmem: """
-        LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore PlugmemGraphRetriever
-        PlugmemIndexStore PlugmemKVStore PlugmemMemory PlugmemMemoryBlock PlugmemRetriever
-        PlugmemVectorStore RuleExtractor
+        LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore
+        PlugmemGraphRetriever PlugmemGraphStore PlugmemIndexStore PlugmemKVStore PlugmemMemory
+        PlugmemMemoryBlock PlugmemPropertyGraphStore PlugmemRetriever PlugmemVectorStore
+        RuleExtractor storage_context
     """,
 }
 

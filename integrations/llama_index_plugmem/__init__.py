@@ -1,21 +1,24 @@
 """LlamaIndex adapters of plugmem-core.
 
-Each name is imported on first use and needs one of the package's extras:
+Each name is imported on first use, and needs the package's extra `llama-index`.
 
-| name                    | extra         |
-|-------------------------|---------------|
-| `PlugmemRetriever`      | `llama-index` |
-| `PlugmemMemory`         | `llama-index` |
-| `PlugmemMemoryBlock`    | `llama-index` |
-| `PlugmemChatStore`      | `llama-index` |
-| `PlugmemVectorStore`    | `llama-index` |
-| `PlugmemKVStore`        | `llama-index` |
-| `PlugmemDocumentStore`  | `llama-index` |
-| `PlugmemIndexStore`     | `llama-index` |
-| `NodeMapping`           | `llama-index` |
-| `LlamaIndexEmbedder`    | `llama-index` |
-| `PlugmemGraphRetriever` | `llama-index` |
-| `RuleExtractor`         | `llama-index` |
+| name                        | is                                                        |
+|-----------------------------|-----------------------------------------------------------|
+| `PlugmemRetriever`          | a retriever over a memory                                 |
+| `PlugmemMemory`             | a memory for chat engines and agents, across sessions     |
+| `PlugmemMemoryBlock`        | a long-term block for LlamaIndex's own `Memory`           |
+| `PlugmemChatStore`          | what makes LlamaIndex's own `Memory` last                 |
+| `PlugmemVectorStore`        | a vector store                                            |
+| `PlugmemPropertyGraphStore` | a property graph store                                    |
+| `PlugmemGraphRetriever`     | hybrid, multi-hop recall for a `PropertyGraphIndex`       |
+| `RuleExtractor`             | entities and relations of texts, without a model          |
+| `PlugmemGraphStore`         | the older store of triplets                               |
+| `PlugmemKVStore`            | values by key                                             |
+| `PlugmemDocumentStore`      | a document store over it                                  |
+| `PlugmemIndexStore`         | an index store over it                                    |
+| `storage_context`           | all stores in one memory                                  |
+| `NodeMapping`               | which metadata of a node says more than metadata          |
+| `LlamaIndexEmbedder`        | a LlamaIndex model as the embedder of a memory            |
 """
 
 from importlib import import_module
@@ -27,14 +30,13 @@ if TYPE_CHECKING:
     from llama_index_plugmem.embeddings import LlamaIndexEmbedder
     from llama_index_plugmem.extractors import RuleExtractor
     from llama_index_plugmem.graph_retrievers import PlugmemGraphRetriever
-    from llama_index_plugmem.kvstores import (
-        PlugmemDocumentStore,
-        PlugmemIndexStore,
-        PlugmemKVStore,
-    )
+    from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
+    from llama_index_plugmem.kvstores import PlugmemDocumentStore, PlugmemIndexStore, PlugmemKVStore
     from llama_index_plugmem.memory import PlugmemMemory
     from llama_index_plugmem.memory_blocks import PlugmemMemoryBlock
     from llama_index_plugmem.retrievers import PlugmemRetriever
+    from llama_index_plugmem.simple_graph_store import PlugmemGraphStore
+    from llama_index_plugmem.storage import storage_context
     from llama_index_plugmem.vector_stores import PlugmemVectorStore
 
 __all__ = [
@@ -43,28 +45,34 @@ __all__ = [
     "PlugmemChatStore",
     "PlugmemDocumentStore",
     "PlugmemGraphRetriever",
+    "PlugmemGraphStore",
     "PlugmemIndexStore",
     "PlugmemKVStore",
     "PlugmemMemory",
     "PlugmemMemoryBlock",
+    "PlugmemPropertyGraphStore",
     "PlugmemRetriever",
     "PlugmemVectorStore",
     "RuleExtractor",
+    "storage_context",
 ]
 
 _HOMES = {
     "LlamaIndexEmbedder": "embeddings",
     "NodeMapping": "_mapping",
+    "PlugmemChatStore": "chat_stores",
     "PlugmemDocumentStore": "kvstores",
+    "PlugmemGraphRetriever": "graph_retrievers",
+    "PlugmemGraphStore": "simple_graph_store",
     "PlugmemIndexStore": "kvstores",
     "PlugmemKVStore": "kvstores",
-    "PlugmemChatStore": "chat_stores",
     "PlugmemMemory": "memory",
     "PlugmemMemoryBlock": "memory_blocks",
+    "PlugmemPropertyGraphStore": "graph_stores",
     "PlugmemRetriever": "retrievers",
     "PlugmemVectorStore": "vector_stores",
-    "PlugmemGraphRetriever": "graph_retrievers",
     "RuleExtractor": "extractors",
+    "storage_context": "storage",
 }
 """The module of each name."""
 
