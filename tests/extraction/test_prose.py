@@ -291,6 +291,45 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Except
         extract(**arguments)
 
 
+LETTER = """\
+Rosa Lindqvist grew up in Uppsala and studied chemistry at the University of Gothenburg. In 2011
+she joined Novozymes, a biotech company near Copenhagen. Her first manager was Henrik Dahl. Henrik
+had worked for Carlsberg before that. Rosa's husband Matteo runs a bakery called "Pane Vivo" in
+Malmö. Business is good. Customers love the rye bread. On Sundays the couple visits Matteo's
+parents, who live in Lund.
+
+In March 2019 Novozymes sent Rosa to Curitiba. Brazil surprised her. The team there was led by Ana
+Souza, whose brother Caio plays for Coritiba FC. Ana speaks Portuguese. Together they developed an
+enzyme for detergents. Unilever bought the licence. Critics complained, but sales doubled. Rosa
+returned to Sweden on 14 August 2021.
+
+Meetings start at nine. Everyone uses Slack; nobody reads email. Their software is written in
+Python, and the data lives in PostgreSQL. Last week Henrik Dahl retired. Rosa gave a speech. "Thank
+you, Henrik," she said. He moved to Aarhus. Chemistry is hard, people are harder.
+"""
+
+
+def test_a_page_of_prose_gives_its_names_and_nothing_else() -> None:
+    assert set(names(LETTER)) == {
+        *("Rosa Lindqvist", "Rosa", "Henrik Dahl", "Henrik", "Matteo", "Ana Souza", "Ana", "Caio"),
+        *("Uppsala", "Copenhagen", "Malmö", "Lund", "Curitiba", "Brazil", "Sweden", "Aarhus"),
+        *("University of Gothenburg", "Novozymes", "Carlsberg", "Pane Vivo", "Coritiba FC"),
+        *("Unilever", "Slack", "Python", "PostgreSQL", "Portuguese"),
+        *("2011", "2019-03", "2021-08-14"),
+    }
+    assert said(LETTER) == [
+        "Rosa Lindqvist GREW_UP_IN Uppsala",
+        "Rosa Lindqvist STUDIED_CHEMISTRY_AT University of Gothenburg",
+        "Henrik HAD_WORKED_FOR Carlsberg",
+        "Rosa HAS_HUSBAND Matteo",
+        "Matteo RUNS_A_BAKERY_CALLED Pane Vivo",
+        "Novozymes SENT Rosa",
+        "Caio PLAYS_FOR Coritiba FC",
+        "Ana SPEAKS Portuguese",
+        "Rosa RETURNED_TO Sweden",
+    ]
+
+
 PIECES = st.sampled_from(
     [
         "Mara",

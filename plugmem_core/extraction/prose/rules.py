@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from plugmem_core.extraction.prose.dates import find_dates
 from plugmem_core.extraction.prose.known import KNOWN, KnownNames
-from plugmem_core.extraction.prose.lexemes import Lexeme, lex, split_sentences
+from plugmem_core.extraction.prose.lexemes import Lexeme, Sentence, lex, split_sentences
 from plugmem_core.extraction.prose.names import choose_names, find_quoted, find_runs, is_identifier
 from plugmem_core.extraction.prose.relations import Spot, find_relations
 from plugmem_core.inputs import check_count, check_type
@@ -132,7 +132,7 @@ def extract(
     names = known if isinstance(known, KnownNames) else KnownNames(known)
     lexemes = lex(text)
     sentences = split_sentences(text, lexemes)
-    places = list(_first_names(_find(text, lexemes, names), most))
+    places = list(_first_names(_find(text, lexemes, sentences, names), most))
     mentions = tuple(
         Mention(place.name, place.kind, lexemes[place.first].start, lexemes[place.last].end)
         for place in places
@@ -149,7 +149,9 @@ def _spot(place: _Place) -> Spot:
     return Spot(place.name, place.first - marks, place.last + marks, place.kind != DATE)
 
 
-def _find(text: str, lexemes: list[Lexeme], known: KnownNames) -> list[_Place]:
+def _find(
+    text: str, lexemes: list[Lexeme], sentences: list[Sentence], known: KnownNames
+) -> list[_Place]:
     """Return what is mentioned, in order; of what overlaps, the surer kind."""
     places: list[_Place] = []
     taken: set[int] = set()
@@ -170,7 +172,7 @@ def _find(text: str, lexemes: list[Lexeme], known: KnownNames) -> list[_Place]:
     take(_Place(*found) for found in known.places(lexemes))
     take(named(find_quoted(lexemes), QUOTED))
     take(_Place(iso, DATE, first, last) for iso, first, last in find_dates(lexemes))
-    runs = list(find_runs(lexemes, split_sentences(text, lexemes), taken))
+    runs = list(find_runs(lexemes, sentences, taken))
     take(named(choose_names(lexemes, runs)))
     return sorted(places, key=lambda place: place.first)
 

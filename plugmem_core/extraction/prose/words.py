@@ -138,7 +138,10 @@ UNCOUNTED = _set(
 )
 """Nouns that stand without an article, and so look like a name before a verb."""
 
-NOT_NAMES = _set("i i'm i'll i've i'd ok am pm ps nb tv asap faq todo fyi aka etc ceo cto cfo hr")
+NOT_NAMES = _set(
+    "i i'm i'll i've i'd ok am pm ps nb tv asap faq todo fyi aka etc ceo cto cfo hr imo imho btw "
+    "lol tbh afaik"
+)
 """Written with capitals anywhere, and no name."""
 
 MONTHS = {
