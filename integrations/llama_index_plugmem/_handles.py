@@ -5,6 +5,9 @@ kept beside it: the absolute path of the file, or for a memory without one `:mem
 name that this process knows the handle by.
 """
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any
@@ -70,10 +73,24 @@ def opened(path: str | Path) -> Memory:
     return Memory.open(NO_FILE) if path == NO_FILE else _reopen(_address(None, path))
 
 
-def changing(memory: Memory) -> RLock:
-    """Return what the threads of this process hold while they change what they have read."""
+@contextmanager
+def changing(memory: Memory) -> Iterator[None]:
+    """Let the threads of this process take turns at changing what they have read first."""
+    if _runs_event_loop():  # for which those may wait who have their turn: their embedder does
+        yield
+        return
     with _guard:
-        return _changing.setdefault(memory, RLock())
+        turn = _changing.setdefault(memory, RLock())
+    with turn:
+        yield
+
+
+def _runs_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _address(memory: Memory | None, path: str | Path | None) -> str:

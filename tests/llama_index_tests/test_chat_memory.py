@@ -665,6 +665,33 @@ async def test_threads_and_tasks_may_share_one(memory: Memory) -> None:
     assert len(await chat.aget()) == 41
 
 
+async def test_the_loop_may_set_a_history_while_another_set_waits_for_the_loop(
+    open_memory: OpenMemory,
+) -> None:
+    class Remote(HashingEmbedder):
+        """Embeds on the event loop, as a provider's client does."""
+
+        asked = asyncio.Event()
+        answer = asyncio.Event()
+
+        async def aembed_documents(self, texts: Any) -> Any:
+            self.asked.set()
+            await self.answer.wait()
+            return self.embed_documents(texts)
+
+        async def aembed_query(self, text: str) -> Any:
+            return self.embed_query(text)
+
+    chat = PlugmemMemory(open_memory(embedder=Remote(8)), session_id="a")
+    other = PlugmemMemory(chat.memory, session_id="b")
+    waiting = asyncio.create_task(chat.aset([user("one")]))
+    await Remote.asked.wait()
+    other.set([user("two")])
+    Remote.answer.set()
+    await waiting
+    assert (texts(chat.get_all()), texts(other.get_all())) == (["one"], ["two"])
+
+
 def test_an_image_counts_and_is_kept(memory: Memory) -> None:
     picture = ChatMessage(role="user", blocks=[ImageBlock(image=b"\xff" * 9_000)])
     turns = [picture, assistant("a cat"), user("really?")]
