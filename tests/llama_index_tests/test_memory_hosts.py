@@ -319,6 +319,8 @@ async def test_a_history_given_to_every_run_is_stored_once(tuesday: PlugmemMemor
     assert tuesday.memory.recall("House rules").facts == ()
 
 
+# LlamaIndex's ReActAgent asks its context for something that the context gave up.
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
 @pytest.mark.parametrize(
     ("insert", "prompt"), [("system", PROMPT), ("user", PROMPT), ("user", None)]
 )
