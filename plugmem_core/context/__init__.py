@@ -1,0 +1,1 @@
+"""Context for a prompt, fitted into a token budget without a model."""

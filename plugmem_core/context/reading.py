@@ -1,0 +1,84 @@
+"""How what callers hand in is read: pydantic checks it, the package's own errors report it."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from plugmem_core.errors import InvalidInputError, WrongTypeError, shown
+
+MAX_U64 = 2**64 - 1
+
+
+class Record(BaseModel):
+    """Frozen data that knows no field beyond its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+R = TypeVar("R", bound=Record)
+
+
+def read(model: type[R], value: object, name: str) -> R:
+    """Return a record for what a caller passed: one already, or a mapping of its fields.
+
+    Raises:
+        WrongTypeError: It, or a field of it, has another type.
+        InvalidInputError: A field is missing, unknown or out of range.
+    """
+    if isinstance(value, model):
+        return value
+    if not isinstance(value, Mapping):
+        raise WrongTypeError(
+            f"{name} is {shown(value)} ({type(value).__name__}); "
+            f"give a {model.__name__} or a mapping of its fields"
+        )
+    try:
+        return model.model_validate(dict(value))
+    except ValidationError as error:
+        raise _own_error(error.errors(include_url=False)[0], name) from None
+
+
+def read_id(value: object, name: str) -> int:
+    """Return an unsigned 64-bit id given as an integer or as its decimal digits.
+
+    Spaces around the digits and a leading `+` are passed over.
+
+    >>> read_id(" +42 ", "fragment_id")
+    42
+    """
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise WrongTypeError(
+            f"{name} is {shown(value)} ({type(value).__name__}); give an integer or its digits"
+        )
+    number = _from_digits(value) if isinstance(value, str) else value
+    if number is None or not 0 <= number <= MAX_U64:
+        raise InvalidInputError(
+            f"{name} is {shown(value)}; give an integer from 0 to {MAX_U64}, or its digits"
+        )
+    return number
+
+
+def _from_digits(text: str) -> int | None:
+    digits = text.strip().removeprefix("+")
+    # Longer text is no such id, and Python may refuse to read it.
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 64 else None
+
+
+def _own_error(problem: ErrorDetails, name: str) -> InvalidInputError:
+    place = name + "".join(_step(part) for part in problem["loc"])
+    kind = problem["type"]
+    if kind == "missing":
+        return InvalidInputError(f"{place} is missing; give it")
+    if kind == "extra_forbidden":
+        return InvalidInputError(f"{place} is no known field; leave it out")
+    cause: Any = problem.get("ctx", {}).get("error")
+    if isinstance(cause, InvalidInputError):
+        return type(cause)(f"{place}: {cause}")
+    wrong = WrongTypeError if kind.endswith("_type") else InvalidInputError
+    return wrong(f"{place} is {shown(problem['input'])}: {problem['msg']}")
+
+
+def _step(part: int | str) -> str:
+    return f"[{part}]" if isinstance(part, int) else f".{part}"
