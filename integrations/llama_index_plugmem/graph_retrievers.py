@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
-from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -53,10 +52,7 @@ _SPARE = 4
 Scored: TypeAlias = tuple[Element, float]
 
 _KINDS = (ENTITY, CHUNK, RELATION)
-_MAX_OWNERS = 16
-_MAX_OWNER = 200
-
-_possessive = re.compile(r"(?<=\w)['’]s?(?!\w)")
+_OWNER = re.compile(r"(\w+)['’]s?(?!\w)")
 
 
 class PlugmemGraphRetriever(BasePGRetriever):
@@ -229,21 +225,15 @@ class PlugmemGraphRetriever(BasePGRetriever):
     ) -> RecallResult:
         reader = self._reader()
         ignored = {f"{RECORD}.kind": RELATION, **labelled(self._ignored)}
-        text, settings = question, {**self._settings, "sources": sources}
-        if settings["anchors"] == "auto":
-            owners = _owners(question)
-            # The memory takes "Mara's" for one word.
-            text = " ".join([question, *(names[-1] for names in owners)])
-            named = [name for names in owners for name in names]
-            settings["entities"] = [*settings["entities"], *named]
         return reader.memory.recall(
-            text,
+            # To BM25, "Mara's" is one word, and not Mara.
+            " ".join([question, *_OWNER.findall(question)]),
             vector=vector,
             k=self._k * _SPARE,
             token_budget=None,
             where=reader.where(_KINDS, {"$not": ignored}, dict(self._where or {})),
             namespace=reader.namespace,
-            **settings,
+            **{**self._settings, "sources": sources},
         )
 
     def _reader(self) -> GraphReader:
@@ -350,16 +340,3 @@ def _text_node(key: str, text: str, properties: Mapping[str, Any]) -> TextNode:
     if source is not None:
         node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=source)
     return node
-
-
-def _owners(question: str) -> list[list[str]]:
-    """Return, for each possessive, the names its owner may have, the shortest last.
-
-    >>> _owners("Where does Ada Lovelace's sister work?")
-    [['Where does Ada Lovelace', 'does Ada Lovelace', 'Ada Lovelace', 'Lovelace']]
-    """
-    owners = []
-    for found in islice(_possessive.finditer(question), _MAX_OWNERS):
-        words = question[max(0, found.start() - _MAX_OWNER) : found.start()].split()[-4:]
-        owners.append([" ".join(words[at:]) for at in range(len(words))])
-    return owners

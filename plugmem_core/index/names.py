@@ -44,14 +44,19 @@ class EntityNames:
         return sorted(entity for space, entity in found.items() if mask[space])
 
     def mentions(self, tokens: Sequence[str], mask: bytes | None) -> list[int]:
-        """Return the entities whose names occur in a token sequence, the longest name first."""
+        """Return the entities whose names occur in a token sequence, the longest name first.
+
+        A name may be in the English genitive: `mara's` mentions Mara.
+        """
         found: list[int] = []
         position = 0
         while position < len(tokens):
-            longest = self._longest.get(tokens[position], 0)
+            first = tokens[position]
+            longest = max(self._longest.get(first, 0), _without_genitive(first) in self._longest)
             step = 1
             for length in range(min(longest, len(tokens) - position), 0, -1):
-                entities = self.resolve(" ".join(tokens[position : position + length]), mask)
+                name = " ".join(tokens[position : position + length])
+                entities = self.resolve(name, mask) or self.resolve(_without_genitive(name), mask)
                 if entities:
                     found += entities
                     step = length
@@ -63,3 +68,7 @@ class EntityNames:
         self._entities.setdefault(key, {})[namespace] = entity
         tokens = key.split(" ")
         self._longest[tokens[0]] = max(self._longest.get(tokens[0], 0), len(tokens))
+
+
+def _without_genitive(name: str) -> str:
+    return name.removesuffix("'s").removesuffix("’s")

@@ -43,6 +43,17 @@ def test_a_name_that_only_begins_like_a_longer_one_is_found() -> None:
     assert mentions(names, "john smith junior") == [1]
 
 
+def test_a_name_in_the_genitive_is_a_mention() -> None:
+    names = EntityNames()
+    names.update(
+        [EntityRow(at, 0, key, key, 0, 0) for at, key in enumerate(["mara", "ada king", "o's"])], []
+    )
+    assert mentions(names, "where does mara's sister work") == [0]
+    assert mentions(names, "ada king’s house") == [1]
+    assert mentions(names, "ada's king") == []
+    assert mentions(names, "o's cup and o's's cup") == [2, 2]
+
+
 def test_mentions_are_found_in_the_visible_namespaces_only() -> None:
     names = names_of(("ann lee", 1), ("ann", 2), ("ann", 1))
     assert names.mentions(["ann", "lee"], bytes([1, 1, 1])) == [0]
