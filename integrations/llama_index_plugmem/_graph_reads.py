@@ -106,7 +106,7 @@ class GraphReader:
         return self.elements([RELATION], touching(ids)) if ids else iter(())
 
     def named(self, names: Collection[str]) -> list[str]:
-        """Return the ids of the entities with these names."""
+        """Return the ids of the entities with names."""
         return [key for key, one in self.nodes(_ids_of(names)).items() if one.kind == ENTITY]
 
     def related(
@@ -142,7 +142,7 @@ class GraphReader:
             beside: Chunks that do not count.
         """
         words = tokenize(name)
-        size = 64
+        size, done = 64, 0
         while words:
             result = self.memory.recall(
                 name,
@@ -155,13 +155,13 @@ class GraphReader:
                 as_of=self.as_of,
                 namespace=self.namespace,
             )
-            for chunk in map(to_element, result.facts):
+            for chunk in map(to_element, result.facts[done:]):
                 assert isinstance(chunk.shown, ChunkNode)  # noqa: S101 - for the type checker
                 if chunk.key not in beside and _in_a_row(words, tokenize(chunk.shown.text)):
                     return chunk.key
             if not result.truncated:
                 break
-            size *= 4
+            size, done = 4 * size, len(result.facts)
         return None
 
     # -- triples

@@ -20,7 +20,7 @@ from llama_index_plugmem._graph import (
     with_ends,
     with_sources,
 )
-from llama_index_plugmem._graph_reads import GraphReader, ends
+from llama_index_plugmem._graph_reads import GraphReader, Properties, ends
 from llama_index_plugmem._handles import changing
 from plugmem_core import Memory, Namespace, PlugmemError
 from plugmem_core.clock import MAX_MS
@@ -49,16 +49,15 @@ class GraphWriter:
         A relation's end that is not there is made, as a placeholder.
         """
         given, related = list(nodes), list(relations)
-        mentioned = {end for one in related for end in ends(one)}
+        told = {end for one in related for end in ends(one)}
         with changing(self.memory):
             reader = self._reader()
-            known = reader.nodes(
-                {one.key for one in given} | mentioned | set(map(entity_id, mentioned))
-            )
+            known = reader.nodes({one.key for one in given} | told | set(map(entity_id, told)))
             drafts: dict[str, Element] = {}
             for one in given:
                 drafts[one.key] = merged(drafts.get(one.key) or known.get(one.key), one)
-            related = [with_ends(one, known.keys() | drafts.keys()) for one in related]
+            there = known.keys() | drafts.keys()
+            related = [with_ends(one, there) for one in related]
             for one in related:
                 for end in ends(one):
                     if end not in drafts and end not in known:
@@ -68,23 +67,34 @@ class GraphWriter:
                 drafts[one.key] = merged(drafts.get(one.key) or stated.get(one.key), one)
             self._write(self._with_vectors(list(drafts.values())))
 
-    def delete(self, nodes: Collection[str], labels: Collection[str], properties: Any) -> None:
-        """Delete nodes with their relations, relations by label, and what has properties.
+    def delete(
+        self,
+        *,
+        ids: Collection[str] = (),
+        names: Collection[str] = (),
+        documents: Collection[str] = (),
+        labels: Collection[str] = (),
+        properties: Properties | None = None,
+    ) -> None:
+        """Delete nodes with their relations, and relations alone.
 
         What came from a deleted chunk alone goes with it.
 
         Args:
-            nodes: Ids of nodes; an unknown one may be a chunk that left only what came from it.
+            ids: Ids of nodes; an unknown one may be a chunk that left only what came from it.
+            names: Names of entities.
+            documents: Ids of documents: their chunks, and the nodes of these ids.
             labels: Labels of relations.
-            properties: What nodes and relations have, or `None`.
+            properties: What nodes and relations have.
         """
         with changing(self.memory):
             reader = self._reader()
+            nodes = {*ids, *documents, *reader.named(names), *reader.of_documents(documents)}
+            if properties is not None:
+                nodes.update(one.key for one in reader.find(properties, None))
             removal = _Removal(reader)
             removal.add_nodes(nodes)
             removal.add_relations(labels, properties)
-            if properties is not None:
-                removal.add_nodes([one.key for one in reader.find(properties, None)])
             removal.follow_provenance()
             self._write(list(removal.changed.values()), list(removal.gone))
 
@@ -165,7 +175,7 @@ class _Removal:
         self.gone |= {one.key: one for one in self._reader.relations_of(nodes)}
         self._chunks |= {one for one in ids if one not in nodes or nodes[one].kind == CHUNK}
 
-    def add_relations(self, labels: Collection[str], properties: Any) -> None:
+    def add_relations(self, labels: Collection[str], properties: Properties | None) -> None:
         """Delete relations alone."""
         self.gone |= {one.key: one for one in self._reader.related(labels, properties)}
 

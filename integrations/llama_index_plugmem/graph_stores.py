@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Self, get_args
 
 # It comes with LlamaIndex, and has no types.
@@ -191,10 +191,12 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
             properties: As for `get`; of nodes and of relations.
             ids: Ids of nodes. With a chunk goes what came from it alone.
         """
-        writer, wanted = self._writer(), self._properties(properties)
-        named = self._reader(None).named(texts(entity_names, "entity_names"))
-        labels = texts(relation_names, "relation_names")
-        writer.delete([*named, *texts(ids, "ids")], labels, wanted)
+        self._writer().delete(
+            ids=texts(ids, "ids"),
+            names=texts(entity_names, "entity_names"),
+            labels=texts(relation_names, "relation_names"),
+            properties=self._properties(properties),
+        )
 
     def delete_llama_nodes(
         self,
@@ -207,9 +209,9 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
             node_ids: Ids of chunks.
             ref_doc_ids: Ids of documents: all of their chunks.
         """
-        documents = texts(ref_doc_ids, "ref_doc_ids")
-        chunks = self._reader(None).of_documents(documents)
-        self._writer().delete([*texts(node_ids, "node_ids"), *documents, *chunks], (), None)
+        self._writer().delete(
+            ids=texts(node_ids, "node_ids"), documents=texts(ref_doc_ids, "ref_doc_ids")
+        )
 
     def delete_ref_doc(self, ref_doc_id: str) -> None:
         """Delete the chunks of a document, and what came from them alone."""
@@ -232,7 +234,7 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
             memory: Where to keep it, beside what is there; by default a memory without a file.
             **settings: As for the class.
         """
-        store = cls(Memory.open(":memory:") if memory is None else memory, **settings)
+        store = cls.open(":memory:", **settings) if memory is None else cls(memory, **settings)
         try:
             store._upsert(*from_json(data, store.namespace))
         except BaseException:
@@ -251,7 +253,9 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
             fs: Where; the local disk by default.
         """
         files = fs or fsspec.filesystem("file")
-        files.makedirs(str(PurePosixPath(persist_path).parent), exist_ok=True)
+        folder = persist_path.rpartition("/")[0]
+        if folder:
+            files.makedirs(folder, exist_ok=True)
         with files.open(persist_path, "w", encoding="utf-8") as file:
             json.dump(self.to_dict(), file, ensure_ascii=False)
 
@@ -286,7 +290,7 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
         **settings: Any,
     ) -> Self:
         """Return a store with the graph of a folder that a `StorageContext` wrote."""
-        path = str(PurePosixPath(persist_dir) / DEFAULT_PG_PERSIST_FNAME)
+        path = f"{persist_dir.rstrip('/')}/{DEFAULT_PG_PERSIST_FNAME}"
         return cls.from_persist_path(path, fs, memory, **settings)
 
     # -- async twins

@@ -19,7 +19,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
+from llama_index_plugmem import PlugmemPropertyGraphStore
 from plugmem_core import (
     InvalidInputError,
     Memory,

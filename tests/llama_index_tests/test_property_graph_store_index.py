@@ -1,9 +1,12 @@
 """`PlugmemPropertyGraphStore` in LlamaIndex: `PropertyGraphIndex`, its retrievers, and deletion."""
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from llama_index.core import Document, MockEmbedding, PropertyGraphIndex, StorageContext
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.graph_stores.types import (
@@ -28,7 +31,7 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryMode,
 )
 
-from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
+from llama_index_plugmem import PlugmemPropertyGraphStore
 from plugmem_core import HashingEmbedder, InvalidInputError, Memory, VectorSpaceError
 
 ANSWERED = "Here are some facts extracted from the provided text:\n\n"
@@ -409,6 +412,47 @@ def test_a_chunk_that_was_never_stored_takes_what_came_from_it(
     store.upsert_nodes([EntityNode(name="A", properties={"triplet_source_id": "c9"})])
     store.delete(ids=["c9"])
     assert store.get() == []
+
+
+WORDS = ("Ann", "Bob", "Cleo", "Dan")
+stories = st.lists(
+    st.lists(
+        st.tuples(
+            st.sampled_from(WORDS), st.sampled_from(["knows", "likes"]), st.sampled_from(WORDS)
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(told=stories, order=st.randoms(use_true_random=False), at_once=st.booleans())
+def test_the_graph_is_always_that_of_the_documents_that_are_left(
+    told: list[list[tuple[str, str, str]]], order: random.Random, at_once: bool
+) -> None:
+    texts = {f"d{n}": ". ".join(map(" ".join, story)) for n, story in enumerate(told)}
+    documents = [document(name, text) for name, text in texts.items()]
+    with PlugmemPropertyGraphStore.open(":memory:") as store:
+        index = index_of(store, *(documents if at_once else []))
+        if not at_once:
+            for one in documents:
+                index.insert(one)
+        left = dict(zip(texts, told, strict=True))
+        for gone in order.sample(list(left), len(left)):
+            index.delete_ref_doc(gone)
+            del left[gone]
+            said = {triple for story in left.values() for triple in story}
+            assert set(known(store)) == said
+            assert names(store) == {name for source, _, target in said for name in (source, target)}
+            for source, relation, target in store.get_triplets(relation_names=["knows", "likes"]):
+                line = f"{source.id} {relation.id} {target.id}"
+                for part, text in ((source, source.id), (relation, line), (target, target.id)):
+                    [chunk] = store.get_llama_nodes([part.properties["triplet_source_id"]])
+                    assert text in chunk.get_content()
+        assert store.get() == []
 
 
 # -- vectors and words

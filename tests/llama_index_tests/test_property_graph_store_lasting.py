@@ -20,7 +20,7 @@ from llama_index.core.graph_stores.types import (
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
-from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
+from llama_index_plugmem import PlugmemPropertyGraphStore
 from plugmem_core import (
     ClosedError,
     HashingEmbedder,

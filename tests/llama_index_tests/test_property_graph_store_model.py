@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from llama_index.core.graph_stores.types import ChunkNode, EntityNode, Relation
 
-from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
+from llama_index_plugmem import PlugmemPropertyGraphStore
 from plugmem_core import Memory, MemoryConfig
 
 pytestmark = pytest.mark.timeout(900)  # shrinking what fails takes minutes

@@ -9,8 +9,7 @@ from llama_index.core.graph_stores.types import GraphStore
 from llama_index.core.llms import MockLLM
 from llama_index.core.schema import TextNode
 
-from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
-from llama_index_plugmem.simple_graph_store import PlugmemGraphStore
+from llama_index_plugmem import PlugmemGraphStore, PlugmemPropertyGraphStore
 from plugmem_core import InvalidInputError, Memory, WrongTypeError
 
 CHAIN = [["A", "r", "B"], ["B", "r", "C"], ["C", "r", "D"]]
