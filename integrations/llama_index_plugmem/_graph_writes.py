@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llama_index.core.graph_stores.types import EntityNode, Relation
+from llama_index.core.graph_stores.types import KG_SOURCE_REL, EntityNode, Relation
 
 from llama_index_plugmem._graph import (
     CHUNK,
@@ -216,5 +216,12 @@ class _Removal:
     def _by_texts(self, orphan: Element) -> tuple[str, ...] | None:
         """Return the chunk that still speaks of an entity, if one does."""
         assert isinstance(orphan.shown, EntityNode)  # noqa: S101 - for the type checker
+        if orphan.placeholder and orphan.key in self._documents():
+            return None  # nobody read its id in a text
         chunk = self._reader.mentioned_in(orphan.shown.name, beside=self._chunks)
         return None if chunk is None else (chunk,)
+
+    def _documents(self) -> set[str]:
+        """Return the ids of the documents that the deleted chunks were of."""
+        relations = (one for one in self.gone.values() if one.kind == RELATION)
+        return {ends(one)[1] for one in relations if one.shown.label == KG_SOURCE_REL}

@@ -51,6 +51,8 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
       a chunk goes what came from it alone. An entity stays while another chunk brought it, a
       relation holds it, or the text of another chunk has its name.
     - **History.** What is changed or deleted stays readable `as_of` an earlier instant.
+    - **Many at once.** Every method is one transaction. Threads take turns; of two processes
+      that change one node at the same time, the later one wins.
     - **Vectors.** `vector_query` compares the embeddings of entities; that of a node without
       one is made by the embedder of the memory, if it has one.
 

@@ -353,6 +353,12 @@ def test_ends_that_a_relation_made_go_with_its_chunk(store: PlugmemPropertyGraph
     assert store.get() == []
 
 
+def test_a_document_goes_though_a_text_has_its_id(store: PlugmemPropertyGraphStore) -> None:
+    index = index_of(store, document("report", "Ines knows Olga."), document("d2", "A report."))
+    index.delete_ref_doc("report")
+    assert store.get(ids=["report", "Ines"]) == []
+
+
 def test_other_chunks_of_the_document_stay(store: PlugmemPropertyGraphStore) -> None:
     index = index_of(store)
     source = document("d1", "").as_related_node_info()
