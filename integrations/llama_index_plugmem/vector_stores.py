@@ -63,10 +63,9 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
 
     **Chunks of a document** mostly have random ids, so a document that is inserted again
     brings others. A chunk that says the same as one of the same version of its document,
-    at the same place, takes its place. Chunks of an earlier version stay, since nobody asked
-    to delete them, unless `replace_documents` is set; either way what is replaced stays
-    readable `as_of` earlier instants. An index with a `PlugmemDocumentStore` knows which
-    documents have changed, and needs neither.
+    at the same place, takes its place; and a new version of a document takes that of the
+    others. What is replaced stays readable `as_of` earlier instants. An index with a
+    `PlugmemDocumentStore` knows which documents have changed, and adds only those.
 
     Args:
         memory: The open memory; closing it remains the caller's task.
@@ -74,8 +73,8 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
         namespace: Where the nodes live. Neither those below it nor those above are seen.
         mapping: Which metadata says more than metadata; see `NodeMapping`.
         replace_documents: Whether adding chunks of a document ends those of its other
-            versions, which LlamaIndex tells apart by a hash of the whole document. Not for
-            documents of several parts that share an id.
+            versions, which LlamaIndex tells apart by a hash of the whole document. `False`
+            is for documents of several parts that share an id.
 
     Raises:
         pydantic.ValidationError: A setting breaks its rule; a `ValueError`.
@@ -107,7 +106,7 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
         default=NodeMapping(), description="Which metadata says more than metadata."
     )
     replace_documents: bool = Field(
-        default=False, description="Whether a version of a document ends its other versions."
+        default=True, description="Whether a version of a document ends its other versions."
     )
 
     def __init__(

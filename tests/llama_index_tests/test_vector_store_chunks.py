@@ -40,7 +40,6 @@ def test_a_chunk_takes_the_place_of_one_that_says_the_same(
     [
         chunk("x", "two"),
         chunk("x", "one", at=7),
-        chunk("x", "one", version="v2"),
         chunk("x", "one", document="e"),
         note("x", "one", EAST, "d"),
         note("x", "one", EAST),
@@ -59,10 +58,9 @@ def test_equal_chunks_of_one_batch_are_all_kept(store: PlugmemVectorStore) -> No
     assert listed(store) == ["a", "b"]
 
 
-def test_a_new_version_of_a_document_ends_its_others_when_asked_to(
-    memory: Memory, clock: Clock
+def test_a_new_version_of_a_document_ends_its_others(
+    store: PlugmemVectorStore, clock: Clock
 ) -> None:
-    store = PlugmemVectorStore(memory, replace_documents=True)
     store.add([chunk("a", "one"), chunk("b", "two", at=4), chunk("e", "else", document="e")])
     store.add([note("hand", "by hand", EAST, "d")])
     earlier = clock.now
@@ -74,9 +72,16 @@ def test_a_new_version_of_a_document_ends_its_others_when_asked_to(
     assert ids(store, near(EAST), as_of=earlier) == ["a", "b", "e", "hand"]
 
 
+def test_versions_of_a_document_stay_side_by_side_when_asked_to(memory: Memory) -> None:
+    store = PlugmemVectorStore(memory, replace_documents=False)
+    store.add([chunk("a", "one")])
+    store.add([chunk("x", "one", version="v2")])
+    assert listed(store) == ["a", "x"]
+
+
 def test_other_namespaces_keep_their_chunks(memory: Memory) -> None:
     above = PlugmemVectorStore(memory)
-    below = PlugmemVectorStore(memory, namespace=("a",), replace_documents=True)
+    below = PlugmemVectorStore(memory, namespace=("a",))
     above.add([chunk("a", "one")])
     below.add([chunk("x", "one")])
     above.add([chunk("b", "one")])

@@ -146,7 +146,7 @@ async def test_refreshing_after_from_vector_store_leaves_no_duplicates(
 def test_refreshing_changed_documents_after_from_vector_store(
     memory: Memory, embedding: Hashing
 ) -> None:
-    store = PlugmemVectorStore(memory, replace_documents=True)
+    store = PlugmemVectorStore(memory)
     index_of(store, embedding)
     index = VectorStoreIndex.from_vector_store(store, embed_model=embedding)
     changed = documents(tea="Mara prefers coffee")
