@@ -41,12 +41,19 @@ CARDS = 16_384
 """Facts whose shown form is kept in memory."""
 
 
-class _Shared:
-    """A transaction that several verbs of one thread write in."""
+class Shared:
+    """A transaction that several verbs of one thread write in.
+
+    Attributes:
+        transaction: What they write in.
+        failure: The first error one of them raised.
+        owes_vectors: Whether one of them wrote a text that is to be embedded.
+    """
 
     def __init__(self, transaction: Transaction) -> None:
         self.transaction = transaction
         self.failure: BaseException | None = None
+        self.owes_vectors = False
 
 
 class Engine:
@@ -193,7 +200,7 @@ class Engine:
         Inside `together`, a part of that one.
         """
         self.check_open()
-        shared: _Shared | None = getattr(self._thread, "shared", None)
+        shared = self.shared
         if shared is None:
             with self._transaction() as transaction:
                 yield transaction
@@ -205,24 +212,31 @@ class Engine:
             raise
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def together(self) -> Iterator[Shared]:
         """Make one transaction of all that this thread writes in the block.
 
         An error inside undoes all of it, even one that was caught: the verb that raised
         may have left half of its rows.
         """
         self.check_open()
-        if getattr(self._thread, "shared", None) is not None:
-            yield
+        outer = self.shared
+        if outer is not None:
+            yield outer
             return
         with self._transaction() as transaction:
-            shared = self._thread.shared = _Shared(transaction)
+            shared = self._thread.shared = Shared(transaction)
             try:
-                yield
+                yield shared
             finally:
                 self._thread.shared = None
             if shared.failure is not None:
                 raise shared.failure
+
+    @property
+    def shared(self) -> Shared | None:
+        """What this thread's verbs write in together, inside `together`."""
+        shared: Shared | None = getattr(self._thread, "shared", None)
+        return shared
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:

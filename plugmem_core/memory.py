@@ -124,7 +124,8 @@ class Memory(
         Verbs inside see what was there before the block; what they write becomes visible
         at its end. An error of a verb undoes the whole block, even if it is caught. The
         block belongs to its thread: the async twins, which run in others, would wait for
-        its end in vain.
+        its end in vain. No embedder is called while others wait for the block: vectors are
+        pending at its end, and made then.
 
         Raises:
             BusyError: Another process wrote for longer than `busy_timeout`.
@@ -138,8 +139,11 @@ class Memory(
         >>> [fact.text for fact in memory.recall("tide").facts]
         ['the tide is out']
         """
-        with self._engine.together():
+        outermost = self._engine.shared is None
+        with self._engine.together() as shared:
             yield
+        if outermost and shared.owes_vectors:
+            self._make_pending_vectors()
 
     def close(self) -> None:
         """Save a checkpoint and let go of the file; closing twice is fine.

@@ -125,6 +125,11 @@ class Drafting(Verbs):
         bare = [fact for fact in facts if fact.vector is None and fact.embed]
         if not bare or engine.vectorizer.embedder is None:
             return
+        if engine.shared is not None:  # others wait for its end
+            engine.shared.owes_vectors = True
+            for fact in bare:
+                fact.pending = True
+            return
         vectors = engine.embed([fact.text for fact in bare])
         for fact in bare:
             fact.pending = fact.text not in vectors

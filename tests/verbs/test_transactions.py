@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clocks import Clock
@@ -190,10 +191,44 @@ def test_a_reader_has_no_transactions(tmp_path: Path) -> None:
         pass
 
 
-def test_vectors_are_made_and_claimed_inside(memory: Memory, open_memory: OpenMemory) -> None:
-    embedded = open_memory(":memory:", embedder=HashingEmbedder(8))
-    with embedded.transaction():
-        embedded.remember("tea")
-        embedded.remember("coffee")
-    assert embedded.stats().vectors == 2
-    assert embedded.verify().ok
+class Watchful(HashingEmbedder):
+    """Tries to write to the same file whenever it is called."""
+
+    def __init__(self, other: Memory) -> None:
+        super().__init__(8)
+        self.other = other
+
+    def embed_documents(self, texts: list[str]) -> list[Any]:
+        self.other.remember(f"embedding {len(texts)}", vector=[1.0] * 8)
+        return super().embed_documents(texts)
+
+
+def test_vectors_are_made_when_nobody_waits_any_more(tmp_path: Path) -> None:
+    config = MemoryConfig(busy_timeout=0.1)
+    with (
+        Memory.open(tmp_path / "m", config=config) as other,
+        Memory.open(tmp_path / "m", embedder=Watchful(other)) as memory,
+    ):
+        with memory.transaction():
+            with memory.transaction():
+                assert memory.remember("tea").vector == "pending"
+            memory.remember("coffee", vector=[1.0] * 8)
+            memory.remember("no vector", embed=False)
+        texts = [fact.text for fact in memory.list_facts()]
+        assert texts == ["tea", "coffee", "no vector", "embedding 1"]
+        assert (memory.stats().vectors, memory.stats().pending) == (3, 0)
+        assert memory.verify().ok
+
+
+def test_vectors_of_a_transaction_stay_pending_while_the_embedder_fails(
+    open_memory: OpenMemory,
+) -> None:
+    class Broken(HashingEmbedder):
+        def embed_documents(self, texts: list[str]) -> list[Any]:
+            raise ConnectionError("down")
+
+    memory = open_memory(embedder=Broken(8))
+    with memory.transaction():
+        memory.remember("tea")
+    assert memory.stats().pending == 1
+    assert [fact.text for fact in memory.recall("tea").facts] == ["tea"]
