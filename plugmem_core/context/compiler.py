@@ -7,10 +7,16 @@ from typing import Any
 from plugmem_core.context.estimate import Counter, Estimator, HeuristicEstimator
 from plugmem_core.context.limits import ContextLimits
 from plugmem_core.context.output import MemoryNote, Writer
-from plugmem_core.context.plan import Plan, make_plan
+from plugmem_core.context.pieces import check_pieces
+from plugmem_core.context.plan import Plan, make_plan, usable_tokens
 from plugmem_core.context.reading import read, read_id
 from plugmem_core.context.request import ContextRequest, Policy, Pricing, Request, TranscriptRequest
-from plugmem_core.context.result import CompiledContext, CompiledTranscript, Decision
+from plugmem_core.context.result import (
+    CompiledContext,
+    CompiledTranscript,
+    Decision,
+    SegmentationReport,
+)
 from plugmem_core.context.transcript import report, segment, to_request
 from plugmem_core.errors import InvalidInputError, shown
 from plugmem_core.inputs import check_type
@@ -118,15 +124,17 @@ class ContextCompiler:
         [('system', 0, 18), ('user', 18, 40)]
         """
         asked = read(TranscriptRequest, request, "request")
-        segmented = segment(asked, self.limits)
-        done = self.run(to_request(asked, segmented))
-        return CompiledTranscript(
-            context=done.result, segmentation=report(segmented, done.plan.pieces, done.plan.policy)
-        )
+        compilation, segmentation = self.run_transcript(asked)
+        return CompiledTranscript(context=compilation.result, segmentation=segmentation)
 
     def read(self, request: Request) -> ContextRequest:
         """Return a request as a record, its types checked."""
         return read(ContextRequest, request, "request")
+
+    def check(self, request: ContextRequest) -> None:
+        """Refuse what a compile of the request would refuse."""
+        check_pieces(request, self.limits)
+        usable_tokens(request, request.policy or self.policy, self.limits)
 
     def run(
         self, request: ContextRequest, notes: Mapping[int, MemoryNote] = _NO_NOTES
@@ -137,6 +145,12 @@ class ContextCompiler:
         writer = Writer(plan, notes, self.limits.warning_relevance)
         result = writer.result(request, policy.pricing or self.pricing)
         return Compilation(request, plan, result)
+
+    def run_transcript(self, request: TranscriptRequest) -> tuple[Compilation, SegmentationReport]:
+        """Return a compile of a transcript with its plan, and how it was taken apart."""
+        segmented = segment(request, self.limits)
+        done = self.run(to_request(request, segmented))
+        return done, report(segmented, done.plan.pieces, done.plan.policy)
 
 
 def without_side_effects(request: ContextRequest, default: Policy) -> ContextRequest:

@@ -95,7 +95,7 @@ def make_plan(
         InvalidInputError: A fragment is refused, or the budget leaves no room.
     """
     pieces = check_pieces(request, limits)
-    usable = _usable(request, policy, limits)
+    usable = usable_tokens(request, policy, limits)
     classifier = Classifier(policy)
     rules = [classifier.rule_of(piece.fragment) for piece in pieces]
     superseded = set() if SUPERSEDED in policy.disabled_rules else find_superseded(pieces)
@@ -134,7 +134,12 @@ def emitted_text(plan: Plan, place: int) -> str:
     return collapse(content, normalize=plan.policy.normalize_log_timestamps).text
 
 
-def _usable(request: ContextRequest, policy: Policy, limits: ContextLimits) -> int:
+def usable_tokens(request: ContextRequest, policy: Policy, limits: ContextLimits) -> int:
+    """Return the tokens of the budget that are left without the reserve.
+
+    Raises:
+        InvalidInputError: None are.
+    """
     budget = min(request.token_budget, limits.token_budget)
     usable = budget - policy.response_reserve_tokens
     if usable <= 0:

@@ -1,0 +1,201 @@
+"""Working contexts: what an agent was about, kept for its next session."""
+
+import hashlib
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, StrictInt, StrictStr
+
+from plugmem_core.clock import Clock
+from plugmem_core.context.reading import Record, read_id
+from plugmem_core.context.values import ValueStore, parse
+from plugmem_core.errors import InvalidInputError, ServiceError
+from plugmem_core.inputs import check_json
+from plugmem_core.model import Namespace
+
+COLLECTIONS = "_plugmem_context_working_"
+
+Id = Annotated[int, BeforeValidator(lambda value: read_id(value, "the id"))]
+
+
+class Hypothesis(Record):
+    """Something not yet verified.
+
+    Attributes:
+        text: What it says.
+        source: Where it is from.
+    """
+
+    text: StrictStr
+    source: StrictStr | None = None
+
+
+class KeptDecision(Record):
+    """A decision of a compile that mattered.
+
+    Attributes:
+        fragment_id: The fragment.
+        rule_id: By which rule.
+    """
+
+    fragment_id: Id
+    rule_id: StrictStr
+
+
+class Evidence(Record):
+    """Where something can be read again word by word.
+
+    Attributes:
+        fragment_id: The fragment.
+        handle: Where it can be retrieved.
+        memory_id: The memory that says the same, if there is one.
+    """
+
+    fragment_id: Id
+    handle: StrictStr
+    memory_id: Id | None = None
+
+
+class WorkingContext(Record):
+    """The state of a piece of work.
+
+    Attributes:
+        goal: What it is for.
+        active_constraints: What has to be kept to.
+        verified_facts: What is known.
+        open_hypotheses: What is not yet.
+        decisions: What compiles decided.
+        exact_evidence: Where the evidence is.
+        pending_actions: What is left to do.
+    """
+
+    goal: StrictStr = ""
+    active_constraints: tuple[StrictStr, ...] = ()
+    verified_facts: tuple[StrictStr, ...] = ()
+    open_hypotheses: tuple[Hypothesis, ...] = ()
+    decisions: tuple[KeptDecision, ...] = ()
+    exact_evidence: tuple[Evidence, ...] = ()
+    pending_actions: tuple[StrictStr, ...] = ()
+
+    def is_empty(self) -> bool:
+        """Return whether it says nothing; a blank goal does not."""
+        return not self.goal.strip() and not any(value for name, value in self if name != "goal")
+
+
+class WorkingSession(Record):
+    """A saved working context, from the outside.
+
+    Attributes:
+        session: Of which session.
+        saved_at: When, in Unix milliseconds.
+    """
+
+    session: str
+    saved_at: int
+
+
+class LoadedWorkingContext(Record):
+    """What was found of a session.
+
+    Attributes:
+        found: Whether it has a working context.
+        working: That; `None` if not.
+        other_sessions: The other sessions of the project that have one, newest first.
+    """
+
+    found: bool
+    working: WorkingContext | None
+    other_sessions: tuple[WorkingSession, ...]
+
+
+class _Saved(Record):
+    session: StrictStr
+    saved_at: StrictInt
+    working: WorkingContext
+
+
+class WorkingContexts:
+    """Saves one working context per project and session.
+
+    Each is one value, so that there is no index that could disagree with it. Collections and
+    keys are digests of the names, so that no name can reach the place of another.
+    """
+
+    def __init__(
+        self, values: ValueStore, namespace: Namespace, clock: Clock, max_bytes: int
+    ) -> None:
+        self._values = values
+        self._namespace = namespace
+        self._clock = clock
+        self._max_bytes = max_bytes
+
+    def save(self, project: str, session: str, working: WorkingContext) -> WorkingSession:
+        """Save a working context; one that the session has already is replaced.
+
+        Raises:
+            InvalidInputError: It says nothing; what was saved before stays.
+            TooLargeError: It is too long; what was saved before stays.
+        """
+        if working.is_empty():
+            raise InvalidInputError(
+                "the working context says nothing, and would replace what was saved; give a goal "
+                "or an entry, or delete it"
+            )
+        saved = _Saved(session=session, saved_at=self._clock(), working=working)
+        check_json(
+            working.model_dump(mode="json"), "the working context", max_bytes=self._max_bytes
+        )
+        self._values.put_values(
+            _collection(project),
+            {_digest(session): saved.model_dump(mode="json")},
+            namespace=self._namespace,
+        )
+        return WorkingSession(session=session, saved_at=saved.saved_at)
+
+    def load(self, project: str, session: str) -> LoadedWorkingContext:
+        """Return the working context of a session, and which others the project has.
+
+        Raises:
+            ServiceError: It is there, but damaged.
+        """
+        stored = self._values.get_values(_collection(project), namespace=self._namespace)
+        value = stored.pop(_digest(session), None)
+        found = None if value is None else _parsed(value)
+        return LoadedWorkingContext(
+            found=found is not None,
+            working=None if found is None else found.working,
+            other_sessions=_sessions(stored),
+        )
+
+    def sessions(self, project: str) -> tuple[WorkingSession, ...]:
+        """Return which sessions of a project have one, newest first, then by name."""
+        return _sessions(self._values.get_values(_collection(project), namespace=self._namespace))
+
+    def delete(self, project: str, session: str) -> bool:
+        """Remove the working context of a session; returns whether there was one."""
+        keys = [_digest(session)]
+        removed = self._values.delete_values(_collection(project), keys, namespace=self._namespace)
+        return removed == 1
+
+
+def _collection(project: str) -> str:
+    return COLLECTIONS + _digest(project)
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _parsed(value: object) -> _Saved:
+    saved = parse(_Saved, value)
+    if saved is None:
+        raise ServiceError(
+            "the working context of this session is damaged; save it anew, or delete it"
+        )
+    return saved
+
+
+def _sessions(stored: dict[str, Any]) -> tuple[WorkingSession, ...]:
+    # A damaged one is told when it is loaded; it must not hide the others.
+    saved = [one for one in (parse(_Saved, value) for value in stored.values()) if one]
+    newest = sorted(saved, key=lambda one: (-one.saved_at, one.session))
+    return tuple(WorkingSession(session=one.session, saved_at=one.saved_at) for one in newest)
