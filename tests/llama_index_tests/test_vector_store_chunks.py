@@ -2,7 +2,7 @@
 
 import pytest
 from clocks import DAY, Clock
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import IndexNode, NodeRelationship, RelatedNodeInfo, TextNode
 from vector_nodes import EAST, ids, listed, near, note, worded
 
 from llama_index_plugmem import PlugmemVectorStore
@@ -43,6 +43,7 @@ def test_a_chunk_takes_the_place_of_one_that_says_the_same(
         chunk("x", "one", document="e"),
         note("x", "one", EAST, "d"),
         note("x", "one", EAST),
+        IndexNode.from_text_node(chunk("x", "one"), index_id="i"),
     ],
 )
 def test_any_other_chunk_leaves_the_stored_ones_alone(
@@ -51,6 +52,14 @@ def test_any_other_chunk_leaves_the_stored_ones_alone(
     store.add([chunk("a", "one")])
     store.add([other])
     assert listed(store) == ["a", "x"]
+
+
+def test_a_chunk_that_comes_with_its_id_changes_nothing(
+    store: PlugmemVectorStore, memory: Memory
+) -> None:
+    for _ in range(2):
+        store.add([chunk("a", "one"), chunk("b", "two", at=4)])
+    assert len(memory.list_facts(closed=True)) == 2
 
 
 def test_equal_chunks_of_one_batch_are_all_kept(store: PlugmemVectorStore) -> None:

@@ -77,6 +77,12 @@ def test_default_is_exactly_by_cosine(
         assert result.similarities == pytest.approx(likeness[right].tolist(), abs=1e-6)
 
 
+def test_vectors_that_differ_a_little_are_told_apart(store: PlugmemVectorStore) -> None:
+    store.add([note(f"n{n}", vector=[1.0, n * 1e-4]) for n in reversed(range(30))])
+    assert ids(store, near(EAST, 1)) == ["n0"]
+    assert ids(store, near(EAST, 30)) == [f"n{n}" for n in range(30)]
+
+
 def maximal_marginal_relevance(
     likeness: npt.NDArray[np.float64], corpus: npt.NDArray[np.float32], k: int, balance: float
 ) -> list[int]:
@@ -107,6 +113,9 @@ def test_mmr_is_by_relevance_and_difference(
     assert result.similarities == pytest.approx(likeness[right].tolist(), abs=1e-6)
     query.mmr_threshold = balance
     assert ids(filled, query) == result.ids
+    if balance == 0.5:
+        query.mmr_threshold = None
+        assert ids(filled, query) == result.ids
 
 
 def test_mmr_chooses_among_as_many_as_asked(
@@ -228,6 +237,18 @@ def test_hybrid_weighs_the_cosine_against_the_share_of_bm25(store: PlugmemVector
         result = store.query(query)
         assert result.ids == sorted(right, key=lambda one: -right[one])
         assert result.similarities == pytest.approx(sorted(right.values(), reverse=True), abs=1e-6)
+
+
+def test_hybrid_finds_what_is_first_in_neither(store: PlugmemVectorStore) -> None:
+    store.add(
+        [
+            note("vector", "rain", EAST),
+            note("words", "green tea", WEST),
+            note("both", "green tea with milk", [0.9, 0.1]),
+        ]
+    )
+    query = near(EAST, 1, query_str="green tea", mode=VectorStoreQueryMode.HYBRID)
+    assert ids(store, query) == ["both"]
 
 
 def test_hybrid_at_its_ends_is_one_of_the_two(filled: PlugmemVectorStore) -> None:
