@@ -1,0 +1,65 @@
+"""Asking an extractor, whoever wrote it, and what becomes of its faults."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic import TypeAdapter, ValidationError
+
+from plugmem_core.errors import InvalidInputError, ServiceError, shown
+from plugmem_core.extraction.kinship import orient_kinship
+from plugmem_core.extraction.protocol import AsyncExtractor, Extractor, Graph
+from plugmem_core.verbs.base import twin
+
+_graphs = TypeAdapter(Graph)
+
+
+def extract_graph(extractor: Extractor, text: str) -> Graph:
+    r"""Return what an extractor finds in a passage, with kinship the right way round.
+
+    Args:
+        extractor: Whoever's.
+        text: The passage.
+
+    Raises:
+        InvalidInputError: The extractor refuses the passage, as `OutlineExtractor` may.
+        ServiceError: It failed otherwise, or returned something else than a `Graph`.
+
+    >>> from plugmem_core.extraction import OutlineExtractor
+    >>> text = "Tom has a sister, Lea | Tom, Lea\nedge: Tom | sister | Lea"
+    >>> extract_graph(OutlineExtractor(), text).relations
+    (Relation(subject='lea', predicate='sister', object='tom'),)
+    """
+    with _faults(extractor):
+        found = extractor.extract(text)
+    return orient_kinship(text, _checked(found, extractor))
+
+
+async def aextract_graph(extractor: Extractor, text: str) -> Graph:
+    """The same without blocking the event loop: by `aextract`, or in a worker thread."""
+    with _faults(extractor):
+        if isinstance(extractor, AsyncExtractor):
+            found = await extractor.aextract(text)
+        else:
+            found = await twin(extractor.extract)(text)
+    return await twin(orient_kinship)(text, _checked(found, extractor))
+
+
+@contextmanager
+def _faults(extractor: Extractor) -> Iterator[None]:
+    try:
+        yield
+    except (InvalidInputError, ServiceError):
+        raise
+    except Exception as error:
+        raise ServiceError(
+            f"{type(extractor).__name__} failed with {type(error).__name__}; its cause says more"
+        ) from error
+
+
+def _checked(found: object, extractor: Extractor) -> Graph:
+    try:
+        return _graphs.validate_python(found)
+    except ValidationError as error:
+        raise ServiceError(
+            f"{type(extractor).__name__} returned {shown(found)}; an extractor returns a Graph"
+        ) from error
