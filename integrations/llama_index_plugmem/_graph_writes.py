@@ -21,16 +21,12 @@ from llama_index_plugmem._graph import (
     with_sources,
 )
 from llama_index_plugmem._graph_reads import GraphReader, Properties, ends
-from llama_index_plugmem._handles import changing
 from plugmem_core import Memory, Namespace, PlugmemError
 from plugmem_core.clock import MAX_MS
 
 
 class GraphWriter:
     """Changes the graph in a namespace; every method is one transaction.
-
-    Threads of this process take turns. Of two processes that change one node at the same
-    time, the later one wins.
 
     Args:
         memory: The open memory.
@@ -50,7 +46,7 @@ class GraphWriter:
         """
         given, related = list(nodes), list(relations)
         told = {end for one in related for end in ends(one)}
-        with changing(self.memory):
+        with self.memory.transaction():
             reader = self._reader()
             known = reader.nodes({one.key for one in given} | told | set(map(entity_id, told)))
             drafts: dict[str, Element] = {}
@@ -87,7 +83,7 @@ class GraphWriter:
             labels: Labels of relations.
             properties: What nodes and relations have.
         """
-        with changing(self.memory):
+        with self.memory.transaction():
             reader = self._reader()
             nodes = {*ids, *documents, *reader.named(names), *reader.of_documents(documents)}
             if properties is not None:
@@ -101,7 +97,7 @@ class GraphWriter:
     def delete_relation(self, relation: Relation) -> None:
         """Delete one relation, and its ends that are placeholders and hold nothing else."""
         key = relation_key(relation)
-        with changing(self.memory):
+        with self.memory.transaction():
             reader = self._reader()
             if key in reader.stored([key]):
                 nodes = reader.nodes([relation.source_id, relation.target_id])

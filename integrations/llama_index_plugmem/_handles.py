@@ -5,11 +5,8 @@ kept beside it: the absolute path of the file, or for a memory without one `:mem
 name that this process knows the handle by.
 """
 
-import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -23,7 +20,6 @@ NO_FILE = ":memory:"
 
 _open: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 _nameless: WeakKeyDictionary[Memory, str] = WeakKeyDictionary()
-_changing: WeakKeyDictionary[Memory, RLock] = WeakKeyDictionary()
 _guard = Lock()
 
 
@@ -71,26 +67,6 @@ def opened(path: str | Path) -> Memory:
         StorageError: The file cannot be opened.
     """
     return Memory.open(NO_FILE) if path == NO_FILE else _reopen(_address(None, path))
-
-
-@contextmanager
-def changing(memory: Memory) -> Iterator[None]:
-    """Let the threads of this process take turns at changing what they have read first."""
-    if _runs_event_loop():  # for which those may wait who have their turn: their embedder does
-        yield
-        return
-    with _guard:
-        turn = _changing.setdefault(memory, RLock())
-    with turn:
-        yield
-
-
-def _runs_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _address(memory: Memory | None, path: str | Path | None) -> str:

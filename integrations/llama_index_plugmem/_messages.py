@@ -36,7 +36,6 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import BaseModel
 
-from llama_index_plugmem._handles import changing
 from plugmem_core import (
     Fact,
     InvalidInputError,
@@ -110,7 +109,7 @@ class MessageLog:
     ) -> None:
         """Make these the messages, in one transaction; what they begin with alike stays."""
         wanted = self._to_facts(messages, status)
-        with changing(self._memory):
+        with self._memory.transaction():
             there = self.facts()
             same = _common_start(there, wanted)
             self._memory.write(
@@ -120,19 +119,19 @@ class MessageLog:
 
     def archive_oldest(self, count: int) -> list[ChatMessage]:
         """Archive the oldest active messages and return them."""
-        with changing(self._memory):
+        with self._memory.transaction():
             oldest = self.facts(MessageStatus.ACTIVE)[:count]
             self._log.add(_archived(fact) for fact in oldest)
         return [to_message(fact) for fact in oldest]
 
     def forget_oldest(self, count: int) -> list[ChatMessage]:
         """Forget the oldest active messages and return them."""
-        with changing(self._memory):
+        with self._memory.transaction():
             return self._forget(self.facts(MessageStatus.ACTIVE)[:count])
 
     def forget_at(self, place: int) -> ChatMessage | None:
         """Forget one of the active messages and return it; `None` when there is none there."""
-        with changing(self._memory):
+        with self._memory.transaction():
             active = self.facts(MessageStatus.ACTIVE)
             chosen = active[place : place + 1] if place >= 0 else []
             return next(iter(self._forget(chosen)), None)
@@ -142,7 +141,7 @@ class MessageLog:
         if status is None:
             self._log.clear()
             return
-        with changing(self._memory):
+        with self._memory.transaction():
             self._forget(self.facts(status))
 
     def _forget(self, facts: Sequence[Fact]) -> list[ChatMessage]:
