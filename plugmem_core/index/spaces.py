@@ -16,7 +16,7 @@ class Namespaces:
     def __init__(self) -> None:
         self.paths: list[Namespace] = [()]  # the root is there before any row
         self._ids: dict[str, int] = {"[]": 0}
-        self._masks: dict[Namespace, bytes] = {}
+        self._masks: dict[tuple[Namespace, bool], bytes] = {}
 
     def update(self, rows: Iterable[NamespaceRow]) -> None:
         """Take in rows, known ones included."""
@@ -32,16 +32,16 @@ class Namespaces:
         """Return the id of a namespace, given as the JSON of its labels."""
         return self._ids.get(path)
 
-    def mask(self, scope: Namespace) -> bytes | None:
+    def mask(self, scope: Namespace, *, below: bool = True) -> bytes | None:
         """Return one byte per namespace id, 1 where the scope sees it; `None` sees all.
 
-        A scope sees itself and what lies below it, by whole labels.
+        A scope sees itself and, unless `below` is false, what lies below it, by whole labels.
         """
-        if not scope:
+        if not scope and below:
             return None
-        mask = self._masks.get(scope)
+        mask = self._masks.get((scope, below))
         if mask is None:
-            depth = len(scope)
+            depth = len(scope) if below else None
             mask = bytes(path[:depth] == scope for path in self.paths)
-            self._masks[scope] = mask
+            self._masks[scope, below] = mask
         return mask

@@ -9,7 +9,7 @@ def find_anchors(index: Index, query: Query, tokens: list[str]) -> list[int]:
 
     A name without an entity is skipped; the text is not searched with `anchors="given"`.
     """
-    mask = index.spaces.mask(query.namespace)
+    mask = index.spaces.mask(query.namespace, below=query.below)
     anchors: list[int] = []
     for _, key in query.entities:
         anchors += index.names.resolve(key, mask)

@@ -10,6 +10,7 @@ from plugmem_core.filters import Filter, parse_filter
 from plugmem_core.inputs import (
     VectorLike,
     check_count,
+    check_ids,
     check_names,
     check_namespace,
     check_tags,
@@ -42,6 +43,7 @@ class Query:
     sources: frozenset[str]
     weights: dict[str, float]
     where: Filter | None
+    among: list[int] | None
     vector: Vector | None
     as_of: int | None
     valid_at: int | None
@@ -51,14 +53,16 @@ class Query:
     token_budget: int | None
     graph_depth: int | None
     namespace: Namespace
+    below: bool
     ef: int | None
     min_score: float | None
     explain: bool
 
     @property
     def filters(self) -> bool:
-        """Whether a tag or metadata condition restricts the facts."""
-        return bool(self.tags or self.any_tags or self.not_tags or self.where is not None)
+        """Whether a tag, a metadata condition or a choice restricts the facts."""
+        tags = self.tags or self.any_tags or self.not_tags
+        return bool(tags or self.where is not None or self.among is not None)
 
     @property
     def asks(self) -> bool:
@@ -89,6 +93,7 @@ def make_query(
     sources: Collection[str] = SOURCES,
     weights: Mapping[str, float] | None = None,
     where: Mapping[str, Any] | None = None,
+    among: Iterable[int] | None = None,
     vector: VectorLike | None = None,
     as_of: Instant | None = None,
     valid_at: Instant | None = None,
@@ -98,6 +103,7 @@ def make_query(
     token_budget: int | None = 512,
     graph_depth: int | None = None,
     namespace: Namespace = (),
+    below: bool = True,
     ef: int | None = None,
     min_score: float | None = None,
     explain: bool = False,
@@ -123,6 +129,7 @@ def make_query(
         sources=_check_sources(sources),
         weights={} if weights is None else _check_weights(weights),
         where=None if where is None else parse_filter(where),
+        among=None if among is None else check_ids(among, "among"),
         vector=None if vector is None else check_vector(vector, "vector", dim),
         as_of=None if as_of is None else to_ms(as_of, "as_of"),
         valid_at=None if valid_at is None else to_ms(valid_at, "valid_at"),
@@ -136,6 +143,7 @@ def make_query(
         if graph_depth is None
         else check_count(graph_depth, "graph_depth", least=0, most=MAX_DEPTH),
         namespace=check_namespace(namespace),
+        below=_check_flag(below, "below"),
         ef=None if ef is None else check_count(ef, "ef"),
         min_score=None if min_score is None else _check_number(min_score, "min_score"),
         explain=_check_flag(explain, "explain"),

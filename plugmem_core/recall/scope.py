@@ -31,7 +31,7 @@ def build_scope(index: Index, query: Query, now: int, passing: IdSet | None) -> 
         query.closed,
         query.known_at is not None,
     )
-    mask = index.spaces.mask(query.namespace)
+    mask = index.spaces.mask(query.namespace, below=query.below)
     if mask is not None:
         scope.restrict_namespaces(mask)
     if passing is not None:
@@ -57,10 +57,20 @@ def looks_back(query: Query) -> bool:
 
 
 def passing_facts(index: Index, query: Query, filtered: IdSet | None) -> IdSet | None:
-    """Return the facts that pass the tag conditions and the filter; `None` without either."""
-    if not (query.tags or query.any_tags or query.not_tags):
-        return filtered
-    passing = index.tags.allowed(query.tags, query.any_tags, query.not_tags, len(index.facts))
-    if filtered is not None:
-        passing.intersect(filtered)
+    """Return the facts that pass every condition and the filter; `None` without any."""
+    passing = filtered
+    if query.tags or query.any_tags or query.not_tags:
+        tags = (query.tags, query.any_tags, query.not_tags)
+        passing = _both(passing, index.tags.allowed(*tags, len(index.facts)))
+    if query.among is not None:
+        chosen = IdSet(len(index.facts))
+        for fact in query.among:
+            chosen.add(fact)
+        passing = _both(passing, chosen)
     return passing
+
+
+def _both(one: IdSet | None, other: IdSet) -> IdSet:
+    if one is not None:
+        other.intersect(one)
+    return other

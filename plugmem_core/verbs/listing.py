@@ -37,6 +37,7 @@ class ListingVerbs(Verbs):
         range: tuple[Instant, Instant] | None = None,  # noqa: A002 - as in recall
         closed: bool = False,
         namespace: Namespace = (),
+        below: bool = True,
         limit: int = 64,
         cursor: str | None = None,
     ) -> FactPage:
@@ -58,6 +59,7 @@ class ListingVerbs(Verbs):
             range: `(from, to)` over record time, half-open.
             closed: Whether superseded facts are listed too.
             namespace: The scope: itself and what lies below it.
+            below: Whether what lies below it is in the scope.
             limit: Most facts of the page, 1,000 at most.
             cursor: `next_cursor` of the page before.
 
@@ -84,13 +86,22 @@ class ListingVerbs(Verbs):
             range=range,
             closed=closed,
             namespace=namespace,
+            below=below,
         )
         wanted_key = check_key(key)
         size = check_count(limit, "limit", most=MAX_PAGE)
         # The filter as given: its parsed form has no stable text.
         listing: tuple[object, ...] = (
             *(query.tags, query.any_tags, query.not_tags, query.entities, wanted_key, where),
-            *(query.as_of, query.valid_at, query.known_at, query.range, closed, query.namespace),
+            *(
+                query.as_of,
+                query.valid_at,
+                query.known_at,
+                query.range,
+                closed,
+                query.namespace,
+                below,
+            ),
         )
         after = -1 if cursor is None else decode_cursor(listing, cursor)
         engine = self._ready()
@@ -181,7 +192,7 @@ class ListingVerbs(Verbs):
         if keyed is not None:
             chosen.append(keyed)
         if query.entities:
-            mask = index.spaces.mask(query.namespace)
+            mask = index.spaces.mask(query.namespace, below=query.below)
             entities = index.names.resolve(query.entities[0][1], mask)
             chosen.append([fact for entity in entities for fact in index.entities.list(entity)])
         if query.range is not None:

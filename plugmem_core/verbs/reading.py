@@ -94,6 +94,7 @@ class ReadingVerbs(Verbs):
         as_of: Instant | None = None,
         closed: bool = False,
         namespace: Namespace = (),
+        below: bool = True,
     ) -> list[Fact]:
         """Return the facts written under some keys, by ascending id.
 
@@ -103,6 +104,7 @@ class ReadingVerbs(Verbs):
             closed: Whether superseded facts are returned too.
             namespace: The scope: itself and what lies below it. A key leads to one
                 current fact in each namespace.
+            below: Whether what lies below it is in the scope.
 
         >>> from plugmem_core import Memory
         >>> memory = Memory.open(":memory:")
@@ -111,7 +113,7 @@ class ReadingVerbs(Verbs):
         ['drinks green tea']
         """
         wanted = check_keys(keys)
-        query = make_query(as_of=as_of, closed=closed, namespace=namespace)
+        query = make_query(as_of=as_of, closed=closed, namespace=namespace, below=below)
         engine = self._ready()
         seen = None
         while seen is None:  # what was written under a key meanwhile is not among those found

@@ -61,6 +61,7 @@ class RecallVerbs(Verbs):
         sources: Collection[str] = SOURCES,
         weights: Mapping[str, float] | None = None,
         where: Mapping[str, Any] | None = None,
+        among: Iterable[int] | None = None,
         vector: VectorLike | None = None,
         as_of: Instant | None = None,
         valid_at: Instant | None = None,
@@ -70,6 +71,7 @@ class RecallVerbs(Verbs):
         token_budget: int | None = 512,
         graph_depth: int | None = None,
         namespace: Namespace = (),
+        below: bool = True,
         ef: int | None = None,
         min_score: float | None = None,
         explain: bool = False,
@@ -95,6 +97,7 @@ class RecallVerbs(Verbs):
             weights: What each source counts in this recall, and `"recency"`, from 0 to
                 1,000; what is left out counts as the configuration says.
             where: A filter over metadata; see `plugmem_core.filters`.
+            among: Only facts with one of these ids; all by default.
             vector: The question's embedding; by default the embedder makes it.
             as_of: The instant to look from, moving both clocks: only what was
                 recorded and true by then, and the edges of that time.
@@ -107,6 +110,7 @@ class RecallVerbs(Verbs):
                 the bytes plus 8 a fact; `None` for no limit.
             graph_depth: Hops from the anchors; by default `config.graph_depth`.
             namespace: The scope: itself and what lies below it.
+            below: Whether what lies below it is in the scope.
             ef: Beam of the vector graph; by default `config.hnsw_ef_search`.
             min_score: Leave out facts whose final score is lower.
             explain: Whether to say where each score comes from.
@@ -139,6 +143,7 @@ class RecallVerbs(Verbs):
             sources=sources,
             weights=weights,
             where=where,
+            among=among,
             vector=vector,
             as_of=as_of,
             valid_at=valid_at,
@@ -148,6 +153,7 @@ class RecallVerbs(Verbs):
             token_budget=token_budget,
             graph_depth=graph_depth,
             namespace=namespace,
+            below=below,
             ef=ef,
             min_score=min_score,
             explain=explain,
@@ -182,7 +188,7 @@ class RecallVerbs(Verbs):
         require_question(query)
         engine = self._ready()
         rows = engine.store.facts([fact])
-        spaces = engine.index.spaces.mask(query.namespace)
+        spaces = engine.index.spaces.mask(query.namespace, below=query.below)
         if not rows or (spaces is not None and not spaces[rows[0].namespace]):
             raise NotFoundError(f"fact {fact} does not exist")
         found = self._rank(engine, query)
