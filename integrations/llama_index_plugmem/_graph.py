@@ -23,7 +23,6 @@ the graph is looked up by keys and by the metadata under `_plugmem_graph`, which
 | there         | of             | is                                                           |
 |---------------|----------------|--------------------------------------------------------------|
 | `kind`        | all            | `entity`, `chunk` or `relation`                              |
-| `depth`       | all            | how many labels the namespace has; tells it from those below |
 | `label`       | all            | the label                                                    |
 | `id`          | nodes          | the id                                                       |
 | `name`        | entities       | the name                                                     |
@@ -225,7 +224,7 @@ def with_sources(old: Element, sources: tuple[str, ...]) -> Element:
 def to_fact(element: Element, namespace: Namespace) -> dict[str, Any]:
     """Return an element as arguments of `Memory.remember`."""
     shown = element.shown
-    record: Metadata = {"kind": element.kind, "depth": len(namespace), "label": shown.label}
+    record: Metadata = {"kind": element.kind, "label": shown.label}
     told = {
         "sources": list(element.sources),
         "crowded": element.crowded,
@@ -265,9 +264,9 @@ def to_fact(element: Element, namespace: Namespace) -> dict[str, Any]:
     }
 
 
-def is_of_graph(fact: Fact | RecalledFact, namespace: Namespace) -> bool:
-    """Whether a fact is part of the graph in a namespace."""
-    return fact.namespace == namespace and RECORD in fact.metadata
+def is_of_graph(fact: Fact | RecalledFact) -> bool:
+    """Whether a fact is part of a graph."""
+    return RECORD in fact.metadata
 
 
 def to_element(fact: Fact | RecalledFact) -> Element:

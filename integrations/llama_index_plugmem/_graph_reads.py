@@ -58,9 +58,12 @@ class GraphReader:
     def stored(self, keys: Iterable[str]) -> dict[str, Element]:
         """Return the elements under keys; unknown ones are left out."""
         facts = self.memory.get_by_keys(
-            (key for key in keys if _can_be_key(key)), as_of=self.as_of, namespace=self.namespace
+            (key for key in keys if _can_be_key(key)),
+            as_of=self.as_of,
+            namespace=self.namespace,
+            below=False,
         )
-        found = [to_element(fact) for fact in facts if is_of_graph(fact, self.namespace)]
+        found = [to_element(fact) for fact in facts if is_of_graph(fact)]
         return {element.key: element for element in found}
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Element]:
@@ -75,14 +78,13 @@ class GraphReader:
             where=self.where(kinds, *conditions),
             as_of=self.as_of,
             namespace=self.namespace,
+            below=False,
         )
         return map(to_element, facts)
 
     def where(self, kinds: Sequence[str], *conditions: Where) -> Where:
         """Return a filter of facts for elements of this graph."""
-        kind = {f"{RECORD}.kind": {"$in": list(kinds)}}
-        depth = {f"{RECORD}.depth": len(self.namespace)}
-        return {"$and": [kind, depth, *conditions]}
+        return {"$and": [{f"{RECORD}.kind": {"$in": list(kinds)}}, *conditions]}
 
     def find(self, properties: "Properties | None", ids: Collection[str] | None) -> list[Element]:
         """Return the nodes with these properties and ids, in the order of their insertion.
@@ -154,6 +156,7 @@ class GraphReader:
                 where=self.where([CHUNK]),
                 as_of=self.as_of,
                 namespace=self.namespace,
+                below=False,
             )
             for chunk in map(to_element, result.facts[done:]):
                 assert isinstance(chunk.shown, ChunkNode)  # noqa: S101 - for the type checker

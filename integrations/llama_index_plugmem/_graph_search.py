@@ -85,6 +85,7 @@ def _ranked(
         where=where,
         as_of=reader.as_of,
         namespace=reader.namespace,
+        below=False,
         explain=True,
     )
     assert result.explanation is not None  # noqa: S101 - for the type checker; asked for

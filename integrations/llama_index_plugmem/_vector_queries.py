@@ -25,7 +25,7 @@ from plugmem_core import (
     Namespace,
     RecalledFact,
 )
-from plugmem_core.adapters.documents import document_id
+from plugmem_core.adapters.documents import Documents, document_id
 from plugmem_core.errors import shown
 from plugmem_core.inputs import VectorLike, check_count, check_type
 from plugmem_core.recall.diversity import diverse
@@ -105,8 +105,12 @@ class VectorQuery:
     # -- one mode each
 
     def _stored(self, k: int) -> list[Scored]:
-        facts = every(self.memory.list_facts, namespace=self.namespace, **self._restrictions)
-        return [Scored(fact, 1.0) for fact in islice(filter(self._admits, facts), k)]
+        arguments = {**self._restrictions, "namespace": self.namespace, "below": False}
+        facts: Iterable[Fact] = every(self.memory.list_facts, **arguments)
+        if self._among is not None:
+            chosen = set(self._among)
+            facts = (fact for fact in facts if fact.id in chosen)
+        return [Scored(fact, 1.0) for fact in islice(facts, k)]
 
     def _nearest(self, k: int) -> list[Scored]:
         asked = self._vector()
@@ -209,14 +213,11 @@ class VectorQuery:
         wanted = [part for part in parts if part is not None]
         return {**given, "where": {"$and": wanted} if wanted else None}
 
-    def _admits(self, fact: Fact | RecalledFact) -> bool:
-        """Return whether a fact is a node here, and one of those asked for, if any are."""
-        wanted = self._node_ids
-        return fact.namespace == self.namespace and (not wanted or document_id(fact) in wanted)
-
     @cached_property
-    def _node_ids(self) -> frozenset[str]:
-        return frozenset(self.query.node_ids or ())
+    def _among(self) -> list[int] | None:
+        """The facts of the nodes asked for, every version; `None` for all."""
+        wanted = self.query.node_ids
+        return Documents(self.memory, self.namespace).versions(wanted) if wanted else None
 
     # -- how it is looked up
 
@@ -227,28 +228,20 @@ class VectorQuery:
         return self._recalled(count, text=text, sources=["bm25"]) if text.strip() else []
 
     def _recalled(self, count: int, **asked: Any) -> list[tuple[RecalledFact, FactExplanation]]:
-        """Recall ever more facts until enough are nodes that are asked for."""
-        arguments = {
+        result = self.memory.recall(
+            k=count,
+            among=self._among,
+            namespace=self.namespace,
+            below=False,
+            weights=_WEIGHTS,
+            token_budget=None,
+            ef=self.settings.get("ef"),
+            explain=True,
             **self._restrictions,
-            **{name: self.settings[name] for name in ("ef",) if name in self.settings},
             **asked,
-        }
-        size = count
-        while True:
-            result = self.memory.recall(
-                k=size,
-                namespace=self.namespace,
-                weights=_WEIGHTS,
-                token_budget=None,
-                explain=True,
-                **arguments,
-            )
-            assert result.explanation is not None  # noqa: S101 - for the type checker; asked for
-            reasons = {one.id: one for one in result.explanation.facts}
-            found = [(fact, reasons[fact.id]) for fact in result.facts if self._admits(fact)]
-            if len(found) >= count or not result.truncated:
-                return found[:count]
-            size *= 4
+        )
+        assert result.explanation is not None  # noqa: S101 - for the type checker; asked for
+        return list(zip(result.facts, result.explanation.facts, strict=True))
 
     def _vectors(self, facts: Iterable[RecalledFact]) -> dict[int, VectorLike]:
         """Return the vectors of facts by id; those without one are left out."""

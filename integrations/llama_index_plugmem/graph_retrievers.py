@@ -233,6 +233,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
             token_budget=None,
             where=reader.where(_KINDS, {"$not": ignored}, dict(self._where or {})),
             namespace=reader.namespace,
+            below=False,
             **{**self._settings, "sources": sources},
         )
 

@@ -42,6 +42,11 @@ class Documents:
         places = {key: place for place, key in enumerate(wanted)}
         return sorted([*keyed, *keyless], key=lambda fact: places[document_id(fact)])
 
+    def versions(self, ids: Iterable[str]) -> list[int]:
+        """Return the facts that are, or were, documents of the very namespace."""
+        found = self._versions(_checked(ids))
+        return [fact.id for fact in found if fact.namespace == self.namespace]
+
     def find(self, where: Mapping[str, Any] | None) -> list[Fact]:
         """Return the documents of the very namespace as last written, by their age.
 
@@ -120,12 +125,12 @@ class Documents:
 
     def _own(self, **restrictions: Any) -> list[Fact]:
         """Return what is in the very namespace, superseded versions too, by age."""
-        arguments = {"namespace": self.namespace, "closed": True, **restrictions}
+        scope = {"namespace": self.namespace, "below": False}
+        arguments = {"closed": True, **scope, **restrictions}
         found = {
             fact.id: fact
             for valid_at in (None, MAX_MS)  # two instants, as above
             for fact in every(self.memory.list_facts, valid_at=valid_at, **arguments)
-            if fact.namespace == self.namespace
         }
         return [found[one] for one in sorted(found)]
 

@@ -80,7 +80,12 @@ class FactLog:
         size = count
         while True:
             result = self.memory.recall(
-                text, k=size, namespace=self.namespace, token_budget=None, **arguments
+                text,
+                k=size,
+                namespace=self.namespace,
+                below=False,
+                token_budget=None,
+                **arguments,
             )
             found = choose(fact for fact in result.facts if self._owns(fact))
             if len(found) >= count or not result.truncated:
@@ -90,12 +95,12 @@ class FactLog:
     def _versions(self) -> Iterator[Fact]:
         """Read all versions of all entries, by ascending id."""
         # A clock that was set back must not hide any.
-        options = {"closed": True, "valid_at": MAX_MS}
+        options = {"closed": True, "valid_at": MAX_MS, "below": False}
         facts = every(self.memory.list_facts, namespace=self.namespace, **options)
         return filter(self._owns, facts)
 
     def _owns(self, fact: Fact | RecalledFact) -> bool:
-        return fact.namespace == self.namespace and self._knows(fact.metadata)
+        return self._knows(fact.metadata)
 
 
 def in_order(versions: Iterable[Fact]) -> list[Fact]:
