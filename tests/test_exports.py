@@ -20,13 +20,13 @@ PUBLIC = {
         Stats StorageError Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
     """,
     langchain_plugmem: """
-        DocumentMapping LangChainEmbedder PlugmemChatMessageHistory PlugmemForgetTool
-        PlugmemLinkTool PlugmemMemory PlugmemMiddleware PlugmemRecallTool PlugmemRememberTool
-        PlugmemRetriever PlugmemReviseTool PlugmemStore PlugmemToolkit PlugmemTranslator
-        PlugmemVectorStore PlugmemWhyTool
+        ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory
+        PlugmemForgetTool PlugmemLinkTool PlugmemMemory PlugmemMiddleware PlugmemRecallTool
+        PlugmemRememberTool PlugmemRetriever PlugmemReviseTool PlugmemStore PlugmemToolkit
+        PlugmemTranslator PlugmemVectorStore PlugmemWhyTool
     """,
     llama_index_plugmem: """
-        LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore
+        LLMExtractor LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore
         PlugmemGraphRetriever PlugmemGraphStore PlugmemIndexStore PlugmemKVStore PlugmemMemory
         PlugmemMemoryBlock PlugmemPropertyGraphStore PlugmemRetriever PlugmemVectorStore
         RuleExtractor storage_context

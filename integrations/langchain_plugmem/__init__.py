@@ -4,6 +4,7 @@ Each name is imported on first use and needs one of the package's extras:
 
 | name                        | extra       |
 |-----------------------------|-------------|
+| `ChatModelExtractor`        | `langchain` |
 | `DocumentMapping`           | `langchain` |
 | `LangChainEmbedder`         | `langchain` |
 | `PlugmemChatMessageHistory` | `langchain` |
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from langchain_plugmem._mapping import DocumentMapping
     from langchain_plugmem.chat_message_histories import PlugmemChatMessageHistory
     from langchain_plugmem.embeddings import LangChainEmbedder
+    from langchain_plugmem.extractors import ChatModelExtractor
     from langchain_plugmem.memory import PlugmemMemory
     from langchain_plugmem.middleware import PlugmemMiddleware
     from langchain_plugmem.retrievers import PlugmemRetriever
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from langchain_plugmem.vectorstores import PlugmemVectorStore
 
 __all__ = [
+    "ChatModelExtractor",
     "DocumentMapping",
     "LangChainEmbedder",
     "PlugmemChatMessageHistory",
@@ -65,6 +68,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ChatModelExtractor": "extractors",
     "DocumentMapping": "_mapping",
     "LangChainEmbedder": "embeddings",
     "PlugmemChatMessageHistory": "chat_message_histories",

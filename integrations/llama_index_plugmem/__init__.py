@@ -12,6 +12,7 @@ Each name is imported on first use, and needs the package's extra `llama-index`.
 | `PlugmemPropertyGraphStore` | a property graph store                                    |
 | `PlugmemGraphRetriever`     | hybrid, multi-hop recall for a `PropertyGraphIndex`       |
 | `RuleExtractor`             | entities and relations of texts, without a model          |
+| `LLMExtractor`              | facts and relations of passages, by a language model      |
 | `PlugmemGraphStore`         | the older store of triplets                               |
 | `PlugmemKVStore`            | values by key                                             |
 | `PlugmemDocumentStore`      | a document store over it                                  |
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from llama_index_plugmem.graph_retrievers import PlugmemGraphRetriever
     from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
     from llama_index_plugmem.kvstores import PlugmemDocumentStore, PlugmemIndexStore, PlugmemKVStore
+    from llama_index_plugmem.llm_extractors import LLMExtractor
     from llama_index_plugmem.memory import PlugmemMemory
     from llama_index_plugmem.memory_blocks import PlugmemMemoryBlock
     from llama_index_plugmem.retrievers import PlugmemRetriever
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from llama_index_plugmem.vector_stores import PlugmemVectorStore
 
 __all__ = [
+    "LLMExtractor",
     "LlamaIndexEmbedder",
     "NodeMapping",
     "PlugmemChatStore",
@@ -58,6 +61,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "LLMExtractor": "llm_extractors",
     "LlamaIndexEmbedder": "embeddings",
     "NodeMapping": "_mapping",
     "PlugmemChatStore": "chat_stores",

@@ -1,7 +1,8 @@
-"""Facts, relations and attributes out of text."""
+"""Facts, relations and attributes out of text, with and without a model."""
 
 from plugmem_core.extraction.kinship import orient_kinship
 from plugmem_core.extraction.outline import OutlineExtractor
+from plugmem_core.extraction.prose import ProseExtractor
 from plugmem_core.extraction.protocol import (
     AsyncExtractor,
     Attribute,
@@ -20,6 +21,7 @@ __all__ = [
     "Extractor",
     "Graph",
     "OutlineExtractor",
+    "ProseExtractor",
     "Relation",
     "aextract_graph",
     "canonical",

@@ -1,5 +1,6 @@
 """Names and relations in plain prose, by rules; `rules` says which."""
 
+from plugmem_core.extraction.prose.extractor import ProseExtractor
 from plugmem_core.extraction.prose.rules import (
     DATE,
     IDENTIFIER,
@@ -25,5 +26,6 @@ __all__ = [
     "Extraction",
     "KnownNames",
     "Mention",
+    "ProseExtractor",
     "extract",
 ]

@@ -87,6 +87,12 @@ PRONOUNS = _set(
     "few several such same other no every"
 )
 
+LEANING = _set(
+    "he she it they his her hers its their theirs him them this that these those "
+    "il elle ils elles celui-ci celle-ci ceux-ci celles-ci"
+)
+"""Words, French ones too, that begin a sentence about whom the one before names."""
+
 _OPENERS = _set(
     "yesterday today tomorrow tonight meanwhile however therefore moreover furthermore thus hence "
     "otherwise instead still also again soon later earlier recently finally eventually currently "
