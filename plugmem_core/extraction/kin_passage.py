@@ -79,18 +79,20 @@ class Passage:
 
 
 def _mentions(text: str, names: Iterable[str]) -> Iterator[Mention]:
-    by_word: dict[str, list[str]] = {}
-    for name in sorted(set(names), key=len, reverse=True):
+    known = set(names)
+    lengths: dict[str, set[int]] = {}  # of the names that begin with a word
+    for name in known:
         if word := _first_word(name):
-            by_word.setdefault(word[0], []).append(name)
+            lengths.setdefault(word[0], set()).add(len(name))
+    longest_first = {word: sorted(sizes, reverse=True) for word, sizes in lengths.items()}
     taken = 0
     for word in _find_words(text):
         start = word.start()
         if start < taken or text.endswith("-", 0, start):
             continue
-        for name in by_word.get(word[0], ()):
-            end = start + len(name)
-            if text.startswith(name, start) and not _goes_on(text, end):
-                yield Mention(start, end, name)
+        for length in longest_first.get(word[0], ()):
+            end = start + length
+            if text[start:end] in known and not _goes_on(text, end):
+                yield Mention(start, end, text[start:end])
                 taken = end
                 break

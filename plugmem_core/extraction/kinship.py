@@ -28,6 +28,7 @@ from plugmem_core.extraction.kin_nouns import (
     read_noun,
 )
 from plugmem_core.extraction.kin_passage import PREPOSITIONS, RELATIVES, Mention, Passage
+from plugmem_core.extraction.prose.words import ABBREVIATIONS
 from plugmem_core.extraction.protocol import Graph, Relation
 
 MAX_APART = 120
@@ -142,10 +143,12 @@ _NAMING = (
     r"called|named|names? (?:is|are)|names? of|they are|appelee?s?|(?:pre)?nommee?s?"
     r"|s'appelle(?:nt)?|(?:pre)?noms? (?:est|sont|de|d')|(?:elles|ils|ce) sont"
 )
+_NOT_SHORTENED = "".join(rf"(?<!\b{word})" for word in (*ABBREVIATIONS, "m", "mme", "mlle"))
 
 _names = re.compile(rf"\b(?:{_NAMING})\s*:?\s*$").search
 _joins = re.compile(
-    rf"\b(?:{_any_of(f'{RELATIVES} and or but while because et ou mais')})\b|[.!?;]\s"
+    rf"\b(?:{_any_of(f'{RELATIVES} and or but while because et ou mais')})\b"
+    rf"|{_NOT_SHORTENED}[.!?;]\s"
 ).search
 _follows = re.compile(rf"\b(?:{_any_of(PREPOSITIONS)})['\s]\s*$").search
 
