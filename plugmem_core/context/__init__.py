@@ -70,7 +70,7 @@ from plugmem_core.context.savings import ContextSavings
 from plugmem_core.context.sources import RetrievedSource
 from plugmem_core.context.values import ValueStore
 from plugmem_core.context.working import (
-    Evidence,
+    ExactEvidence,
     Hypothesis,
     KeptDecision,
     LoadedWorkingContext,
@@ -91,7 +91,7 @@ __all__ = [
     "ContextWarning",
     "Decision",
     "Estimator",
-    "Evidence",
+    "ExactEvidence",
     "Fragment",
     "HeuristicEstimator",
     "Hypothesis",

@@ -1,10 +1,10 @@
 """`ContextCompiler`: fits fragments into a token budget, the same way every time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from plugmem_core.context.estimate import Counter, Estimator, HeuristicEstimator
+from plugmem_core.context.estimate import Counter, Estimator, HeuristicEstimator, checked_estimator
 from plugmem_core.context.limits import ContextLimits
 from plugmem_core.context.output import MemoryNote, Writer
 from plugmem_core.context.pieces import check_pieces
@@ -33,21 +33,39 @@ class Compilation:
     result: CompiledContext
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextCompiler:
     """Compiles contexts without a clock, a model or a store.
 
     Attributes:
-        estimator: Tells the tokens of a text.
-        pricing: Prices for requests whose policy has none.
         policy: For requests that have none.
         limits: What is refused as too large.
     """
 
-    estimator: Estimator = field(default_factory=HeuristicEstimator)
-    pricing: Pricing | None = None
-    policy: Policy = field(default_factory=Policy)
-    limits: ContextLimits = field(default_factory=ContextLimits)
+    def __init__(
+        self,
+        *,
+        estimator: Estimator | None = None,
+        pricing: Pricing | Mapping[str, Any] | None = None,
+        policy: Policy | Mapping[str, Any] | None = None,
+        limits: ContextLimits | None = None,
+    ) -> None:
+        """Set up a compiler.
+
+        Args:
+            estimator: Tells the tokens of a text; the heuristic one by default.
+            pricing: Prices for requests whose policy has none.
+            policy: For requests that have none; the defaults of `Policy` by default.
+            limits: What is refused as too large.
+
+        Raises:
+            WrongTypeError: An argument has another type.
+            InvalidInputError: A field of the prices or the policy is refused.
+        """
+        self.policy = Policy() if policy is None else read(Policy, policy, "policy")
+        self.limits = ContextLimits() if limits is None else limits
+        self._estimator = checked_estimator(estimator or HeuristicEstimator())
+        self._pricing = None if pricing is None else read(Pricing, pricing, "pricing")
+        check_type(self.limits, ContextLimits, "limits", "a ContextLimits")
 
     def compile(self, request: Request) -> CompiledContext:
         """Return the context for a request; equal requests give equal bytes.
@@ -141,9 +159,9 @@ class ContextCompiler:
     ) -> Compilation:
         """Return a compile with its plan; notes are about memories, by the hash of their text."""
         policy = request.policy or self.policy
-        plan = make_plan(request, policy, self.limits, Counter(self.estimator))
+        plan = make_plan(request, policy, self.limits, Counter(self._estimator))
         writer = Writer(plan, notes, self.limits.warning_relevance)
-        result = writer.result(request, policy.pricing or self.pricing)
+        result = writer.result(request, policy.pricing or self._pricing)
         return Compilation(request, plan, result)
 
     def run_transcript(self, request: TranscriptRequest) -> tuple[Compilation, SegmentationReport]:
@@ -198,8 +216,4 @@ def compile_context(
     >>> compile_context({"query": "", "fragments": [], "token_budget": 10}).risk
     'low'
     """
-    compiler = ContextCompiler(
-        estimator=estimator or HeuristicEstimator(),
-        pricing=None if pricing is None else read(Pricing, pricing, "pricing"),
-    )
-    return compiler.compile(request)
+    return ContextCompiler(estimator=estimator, pricing=pricing).compile(request)

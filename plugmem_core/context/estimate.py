@@ -84,12 +84,7 @@ class Counter:
     """Asks an estimator about each text once, and checks its answers."""
 
     def __init__(self, estimator: Estimator) -> None:
-        if not isinstance(estimator, Estimator):
-            raise WrongTypeError(
-                f"estimator is {shown(estimator)}; give an object with estimate(text)"
-            )
-        hint = getattr(estimator, "bytes_per_token", BYTES_PER_TOKEN)
-        self.bytes_per_token = check_count(hint, "the estimator's bytes_per_token")
+        self.bytes_per_token: int = getattr(estimator, "bytes_per_token", BYTES_PER_TOKEN)
         self._estimate = estimator.estimate
         self._known: dict[str, int] = {}
 
@@ -107,6 +102,15 @@ class Counter:
                 f"the estimator returned {shown(count)}; let it return an integer of 0 or more"
             )
         return count
+
+
+def checked_estimator(estimator: Estimator) -> Estimator:
+    """Return an estimator if it is one, and its hint makes sense."""
+    if not isinstance(estimator, Estimator):
+        raise WrongTypeError(f"estimator is {shown(estimator)}; give an object with estimate(text)")
+    hint = getattr(estimator, "bytes_per_token", BYTES_PER_TOKEN)
+    check_count(hint, "the estimator's bytes_per_token")
+    return estimator
 
 
 def _up(thirtieths: int) -> int:

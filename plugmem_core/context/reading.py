@@ -1,14 +1,30 @@
 """How what callers hand in is read: pydantic checks it, the package's own errors report it."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, StrictStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from plugmem_core.errors import InvalidInputError, WrongTypeError, shown
 
 MAX_U64 = 2**64 - 1
+
+
+def _writable(text: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"{shown(text)} has a lone surrogate at {error.start}, which UTF-8 cannot write; "
+                "decode the bytes it came from with the right encoding"
+            ) from None
+    return text
+
+
+Text = Annotated[StrictStr, AfterValidator(_writable)]
+"""A text that UTF-8 can write."""
 
 
 class Record(BaseModel):

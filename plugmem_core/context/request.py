@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr, field_validator
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, field_validator
 
-from plugmem_core.context.reading import Record, read_id
+from plugmem_core.context.reading import Record, Text, read_id
 from plugmem_core.errors import InvalidInputError
 
 Id = Annotated[int, BeforeValidator(lambda value: read_id(value, "the id"))]
@@ -40,8 +40,8 @@ class Media(Record):
         bytes_b64: Its bytes in padded base64 of the standard alphabet.
     """
 
-    mime: StrictStr
-    bytes_b64: StrictStr
+    mime: Text
+    bytes_b64: Text
 
 
 class Fragment(Record):
@@ -60,13 +60,13 @@ class Fragment(Record):
         path: Refused: nothing here reads files.
     """
 
-    content: StrictStr = ""
+    content: Text = ""
     id: Id | None = None
-    kind: StrictStr | None = None
+    kind: Text | None = None
     priority: Annotated[StrictInt, Field(ge=0, le=255)] = 0
     metadata: dict[str, Any] | None = None
     media: Media | None = None
-    path: StrictStr | None = None
+    path: Text | None = None
 
     def flag(self, name: str) -> bool:
         """Return whether the metadata says so: with JSON `true`, and nothing else."""
@@ -99,9 +99,9 @@ class Pricing(Record):
         models: Millionths of the currency per million input tokens, by model.
     """
 
-    version: StrictStr
-    currency: StrictStr
-    models: dict[StrictStr, Count]
+    version: Text
+    currency: Text
+    models: dict[Text, Count]
 
 
 class Importance(Record):
@@ -115,7 +115,7 @@ class Importance(Record):
 
     confidence: Weight = 0.2
     recency: Weight = 0.1
-    recency_field: StrictStr | None = None
+    recency_field: Text | None = None
 
 
 class Policy(Record):
@@ -143,7 +143,7 @@ class Policy(Record):
     response_reserve_tokens: Count = 0
     near_dup_dedup: StrictBool = True
     disabled_rules: tuple[RuleId, ...] = ()
-    negative_constraints: tuple[StrictStr, ...] = ()
+    negative_constraints: tuple[Text, ...] = ()
     chunk: ChunkPolicy = ChunkPolicy()
     record_events: StrictBool = True
     store_sources: StrictBool = True
@@ -173,7 +173,7 @@ class MemoryScope(Record):
         graph_boost: What the graph counts; the service's default if `None`.
     """
 
-    project: StrictStr | None = None
+    project: Text | None = None
     k: Count = 5
     hops: Count | None = None
     graph_boost: Weight | None = None
@@ -192,11 +192,11 @@ class ContextRequest(Record):
         policy: How to compile; the compiler's policy by default.
     """
 
-    query: StrictStr
+    query: Text
     fragments: tuple[Fragment, ...]
     token_budget: Count
-    project: StrictStr | None = None
-    target_model: StrictStr | None = None
+    project: Text | None = None
+    target_model: Text | None = None
     memory_scope: MemoryScope | None = None
     policy: Policy | None = None
 
@@ -227,12 +227,12 @@ class TranscriptRequest(Record):
         segmentation: How the text is taken apart.
     """
 
-    query: StrictStr
-    transcript: StrictStr | None = None
+    query: Text
+    transcript: Text | None = None
     token_budget: Count
-    path: StrictStr | None = None
-    project: StrictStr | None = None
-    target_model: StrictStr | None = None
+    path: Text | None = None
+    project: Text | None = None
+    target_model: Text | None = None
     policy: Policy | None = None
     segmentation: Segmentation = Segmentation()
 

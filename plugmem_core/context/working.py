@@ -3,10 +3,10 @@
 import hashlib
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, StrictInt, StrictStr
+from pydantic import BeforeValidator, StrictInt
 
 from plugmem_core.clock import Clock
-from plugmem_core.context.reading import Record, read_id
+from plugmem_core.context.reading import Record, Text, read_id
 from plugmem_core.context.values import ValueStore, parse
 from plugmem_core.errors import InvalidInputError, ServiceError
 from plugmem_core.inputs import check_json
@@ -25,8 +25,8 @@ class Hypothesis(Record):
         source: Where it is from.
     """
 
-    text: StrictStr
-    source: StrictStr | None = None
+    text: Text
+    source: Text | None = None
 
 
 class KeptDecision(Record):
@@ -38,10 +38,10 @@ class KeptDecision(Record):
     """
 
     fragment_id: Id
-    rule_id: StrictStr
+    rule_id: Text
 
 
-class Evidence(Record):
+class ExactEvidence(Record):
     """Where something can be read again word by word.
 
     Attributes:
@@ -51,7 +51,7 @@ class Evidence(Record):
     """
 
     fragment_id: Id
-    handle: StrictStr
+    handle: Text
     memory_id: Id | None = None
 
 
@@ -68,13 +68,13 @@ class WorkingContext(Record):
         pending_actions: What is left to do.
     """
 
-    goal: StrictStr = ""
-    active_constraints: tuple[StrictStr, ...] = ()
-    verified_facts: tuple[StrictStr, ...] = ()
+    goal: Text = ""
+    active_constraints: tuple[Text, ...] = ()
+    verified_facts: tuple[Text, ...] = ()
     open_hypotheses: tuple[Hypothesis, ...] = ()
     decisions: tuple[KeptDecision, ...] = ()
-    exact_evidence: tuple[Evidence, ...] = ()
-    pending_actions: tuple[StrictStr, ...] = ()
+    exact_evidence: tuple[ExactEvidence, ...] = ()
+    pending_actions: tuple[Text, ...] = ()
 
     def is_empty(self) -> bool:
         """Return whether it says nothing; a blank goal does not."""
@@ -108,7 +108,7 @@ class LoadedWorkingContext(Record):
 
 
 class _Saved(Record):
-    session: StrictStr
+    session: Text
     saved_at: StrictInt
     working: WorkingContext
 
