@@ -3,7 +3,7 @@
 | node                            | fact                                                    |
 |---------------------------------|---------------------------------------------------------|
 | `text`                          | `text`, verbatim                                        |
-| `node_id`                       | `key`, or the decimal id of a fact without one          |
+| `node_id`                       | `key`; for a fact without one, `fact:` and its id       |
 | `metadata`                      | `metadata`, as given, with nothing added unasked        |
 | `metadata["fact_entity"]`       | `entity` as well: a name                                |
 | `metadata["fact_tags"]`         | `tags` as well: a list of labels                        |
@@ -23,7 +23,7 @@ The bytes of a `MediaResource` are not kept, as LlamaIndex itself keeps none.
 LlamaIndex keeps one node of each `node_id`, so in the answer of a retriever a key is one
 only where it names a single fact: in the namespace asked, and not for the superseded
 versions that `closed` brings back. Facts from namespaces below it, and those versions, go
-by their decimal id.
+by their id, too.
 
 Asked for, the fact's own fields join the metadata under `fact_` and their name, each on
 every node: instants as ISO-8601 text, tuples as lists, `None` for what is missing. Like
@@ -73,6 +73,9 @@ from plugmem_core.adapters.mapping import FieldKeys
 
 NODE: Final = f"{RESERVED}node"
 """The metadata key of what else a node has."""
+
+BY_ID: Final = "fact:"
+"""How the ids of nodes begin whose facts go by their id: keys may be numbers, too."""
 
 REF_DOC: Final = f"{NODE}.ref_doc_id"
 """The path, in metadata, of the id of the document that a node is a part of."""
@@ -237,7 +240,12 @@ def to_node(fact: Fact | RecalledFact) -> BaseNode:
         state["text"] = text
     elif "text_resource" in state:
         state["text_resource"] = {**state["text_resource"], "text": text}
-    return kind.from_dict({**state, "id_": document_id(fact), "metadata": metadata})
+    return kind.from_dict({**state, "id_": node_id(fact), "metadata": metadata})
+
+
+def node_id(fact: Fact | RecalledFact) -> str:
+    """Return the id of the node that a fact is."""
+    return document_id(fact, BY_ID)
 
 
 def to_nodes(
@@ -269,7 +277,7 @@ def _recalled(
     node = to_node(fact)
     superseded = closed and not fact.is_current
     if fact.namespace != namespace or superseded:
-        node.id_ = str(fact.id)
+        node.id_ = f"{BY_ID}{fact.id}"
     fields = included_fields(fact, include)
     node.metadata.update(fields)
     node.excluded_embed_metadata_keys.extend(fields)

@@ -15,7 +15,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from llama_index_plugmem._filters import to_where
-from llama_index_plugmem._mapping import REF_DOC, to_node
+from llama_index_plugmem._mapping import BY_ID, REF_DOC, node_id, to_node
 from plugmem_core import (
     EmbedderError,
     Fact,
@@ -25,7 +25,7 @@ from plugmem_core import (
     Namespace,
     RecalledFact,
 )
-from plugmem_core.adapters.documents import Documents, document_id
+from plugmem_core.adapters.documents import Documents
 from plugmem_core.errors import shown
 from plugmem_core.inputs import VectorLike, check_count, check_type
 from plugmem_core.recall.diversity import diverse
@@ -80,7 +80,7 @@ class VectorQuery:
         return VectorStoreQueryResult(
             nodes=[to_node(one.fact) for one in found],
             similarities=[one.score for one in found],
-            ids=[document_id(one.fact) for one in found],
+            ids=[node_id(one.fact) for one in found],
         )
 
     def _found(self) -> list[Scored]:
@@ -217,7 +217,7 @@ class VectorQuery:
     def _among(self) -> list[int] | None:
         """The facts of the nodes asked for, every version; `None` for all."""
         wanted = self.query.node_ids
-        return Documents(self.memory, self.namespace).versions(wanted) if wanted else None
+        return Documents(self.memory, self.namespace, BY_ID).versions(wanted) if wanted else None
 
     # -- how it is looked up
 

@@ -58,6 +58,6 @@ class LlamaIndexEmbedder:
 
 
 def _name_of(embed_model: BaseEmbedding) -> str:
-    name = embed_model.class_name()
+    name = type(embed_model).__name__  # `class_name` is the same for all that do not set it
     model = embed_model.model_name
     return name if model in ("", _UNNAMED) else f"{name}:{model}"

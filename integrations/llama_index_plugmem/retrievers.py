@@ -4,16 +4,18 @@ from collections.abc import Iterator, KeysView, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+import numpy as np
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index_plugmem._mapping import to_nodes
-from plugmem_core import Instant, Memory, Namespace, RecallResult
+from plugmem_core import Instant, Memory, Namespace
 from plugmem_core.adapters.fields import FactField, check_include
-from plugmem_core.inputs import check_type
+from plugmem_core.inputs import VectorLike, check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import Anchors, make_query
+from plugmem_core.verbs.base import twin
 
 
 class PlugmemRetriever(BaseRetriever):
@@ -23,19 +25,21 @@ class PlugmemRetriever(BaseRetriever):
     Sync and async agree; the async methods leave the event loop free.
 
     A node's `text` is the fact's text, its `metadata` the fact's metadata as stored, its
-    `node_id` the fact's key, or else its id as text. Facts from namespaces below
+    `node_id` the fact's key, or else `fact:` and its id. Facts from namespaces below
     `namespace`, and the superseded versions that `closed=True` brings back, go by their
     id: they may share a key with another fact, and LlamaIndex would drop one of the two.
     Equal facts are equal nodes whatever was asked, so fusion adds up their scores.
 
     An engine that is given no nodes answers "Empty Response" without asking its language
-    model. So the best there is comes back however little it fits, unless `min_score` says
-    otherwise. A blank question without an embedding finds nothing.
+    model. So the best there is comes back however little it fits, and when nothing fits at
+    all, the newest facts; unless `min_score` is set, or `sources` leaves one out. A blank
+    question without an embedding finds nothing.
 
     The `embedding` of a `QueryBundle` is used as the question's vector: it must come from
     the model that the memory's vectors come from. Without one the memory embeds the
-    question itself. (LlamaIndex's own vector retriever leaves its embedding in the bundle
-    when called synchronously; fused with one of another model, keep `use_async=True`.)
+    question itself, or what the bundle says to embed instead. (LlamaIndex's own vector
+    retriever leaves its embedding in the bundle when called synchronously; fused with one
+    of another model, keep `use_async=True`.)
     Neither LlamaIndex's `Settings` nor a language model is ever used.
 
     Args:
@@ -146,27 +150,32 @@ class PlugmemRetriever(BaseRetriever):
         self._namespace = query.namespace
         self._closed = query.closed
 
+    # LlamaIndex passes the bundle by this very name.
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if not _asks(query_bundle):
             return []
-        return self._nodes(self.memory.recall(**self._arguments(query_bundle)))
-
-    # LlamaIndex passes the bundle by this very name.
-    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        if not _asks(query_bundle):
-            return []
-        return self._nodes(await self.memory.arecall(**self._arguments(query_bundle)))
-
-    def _arguments(self, query_bundle: QueryBundle) -> dict[str, Any]:
-        """Return the arguments of `recall` for one question."""
-        return {
-            "text": query_bundle.query_str,
-            "vector": query_bundle.embedding,
-            **self._settings,
-        }
-
-    def _nodes(self, result: RecallResult) -> list[NodeWithScore]:
+        vector: VectorLike | None = query_bundle.embedding
+        if vector is None and query_bundle.custom_embedding_strs:
+            vector = self._mean_vector(query_bundle.custom_embedding_strs)
+        result = self.memory.recall(query_bundle.query_str, vector=vector, **self._settings)
+        if not result.facts and self._fills_up:
+            result = self.memory.recall(**{**self._settings, "sources": ("time",)})
         return to_nodes(result, self._include, self._namespace, closed=self._closed)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await twin(self._retrieve)(query_bundle)
+
+    @property
+    def _fills_up(self) -> bool:
+        """Whether the newest facts are better than none."""
+        settings = self._settings
+        return settings["min_score"] is None and set(settings["sources"]) == set(SOURCES)
+
+    def _mean_vector(self, texts: Sequence[str]) -> VectorLike | None:
+        """Return the mean vector of texts, as LlamaIndex's own retrievers make it."""
+        vectors = [self.memory.embed_query(text) for text in texts if text.strip()]
+        made = [vector for vector in vectors if vector is not None]
+        return np.mean(made, axis=0) if made and np.any(np.mean(made, axis=0)) else None
 
 
 def _lasting(value: Any) -> Any:

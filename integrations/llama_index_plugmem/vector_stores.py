@@ -17,11 +17,11 @@ from pydantic import ConfigDict, Field, field_validator
 from llama_index_plugmem._chunks import chunks_of, replaced
 from llama_index_plugmem._filters import to_where
 from llama_index_plugmem._handles import KeepsMemory
-from llama_index_plugmem._mapping import REF_DOC, NodeMapping, store_nodes, to_node
+from llama_index_plugmem._mapping import BY_ID, REF_DOC, NodeMapping, node_id, store_nodes, to_node
 from llama_index_plugmem._vector_queries import VectorQuery
 from llama_index_plugmem.embeddings import LlamaIndexEmbedder
 from plugmem_core import Fact, InvalidInputError, Memory, MemoryConfig, Namespace
-from plugmem_core.adapters.documents import Documents, document_id
+from plugmem_core.adapters.documents import Documents
 from plugmem_core.filters import parse_filter
 from plugmem_core.inputs import check_namespace, check_type
 from plugmem_core.verbs.base import Closing, twin
@@ -212,7 +212,7 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
         """
         where = to_where(filters)
         if node_ids is not None:
-            found = node_ids if where is None else map(document_id, self._get(node_ids, where))
+            found = node_ids if where is None else map(node_id, self._get(node_ids, where))
             self._documents.delete(found)
         elif where is not None:
             self._documents.delete_where(where)
@@ -303,7 +303,7 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
 
     @property
     def _documents(self) -> Documents:
-        return Documents(self.memory, self.namespace)
+        return Documents(self.memory, self.namespace, BY_ID)
 
     def _get(self, node_ids: Iterable[str], where: dict[str, Any] | None) -> Iterator[Fact]:
         """Yield nodes by id, in the order asked, that pass a filter."""

@@ -20,6 +20,7 @@ class Documents:
     Args:
         memory: The open memory.
         namespace: Where the documents live.
+        prefix: What ids of facts begin with, so that keys that are numbers are no such ids.
 
     >>> memory = Memory.open(":memory:")
     >>> _ = memory.remember("Mara prefers green tea", key="tea")
@@ -27,9 +28,10 @@ class Documents:
     ['Mara prefers green tea']
     """
 
-    def __init__(self, memory: Memory, namespace: Namespace) -> None:
+    def __init__(self, memory: Memory, namespace: Namespace, prefix: str = "") -> None:
         self.memory = memory
         self.namespace = namespace
+        self._prefix = prefix
 
     def get(self, ids: Iterable[str]) -> list[Fact]:
         """Return documents as last written, in the order asked; unknown ids are left out.
@@ -40,7 +42,7 @@ class Documents:
         keyed = self._keyed(wanted, closed=False)
         keyless = [fact for fact in self._keyless(wanted, keyed) if fact.is_current]
         places = {key: place for place, key in enumerate(wanted)}
-        return sorted([*keyed, *keyless], key=lambda fact: places[document_id(fact)])
+        return sorted([*keyed, *keyless], key=lambda fact: places[self._id(fact)])
 
     def versions(self, ids: Iterable[str]) -> list[int]:
         """Return the facts that are, or were, documents of the very namespace."""
@@ -77,7 +79,7 @@ class Documents:
 
         def found() -> list[Fact]:
             passing = self._own(where=where)
-            current = [document_id(fact) for fact in passing if fact.is_current]
+            current = [self._id(fact) for fact in passing if fact.is_current]
             return [*passing, *self._versions(current)]
 
         self._forget(found)
@@ -111,9 +113,14 @@ class Documents:
     def _keyless(self, ids: list[str], keyed: Iterable[Fact]) -> list[Fact]:
         """Return the facts without a key whose ids these are; a key goes before an id."""
         taken = {fact.key for fact in keyed}
-        numbers = [int(one) for one in ids if _is_fact_id(one) and one not in taken]
+        start = len(self._prefix)
+        free = (one for one in ids if one not in taken and one.startswith(self._prefix))
+        numbers = [int(one[start:]) for one in free if _is_fact_id(one[start:])]
         found = self.memory.get_many(numbers, namespace=self.namespace)
         return [fact for fact in found if fact and fact.key is None]
+
+    def _id(self, fact: Fact) -> str:
+        return document_id(fact, self._prefix)
 
     def _versions(self, ids: list[str]) -> list[Fact]:
         keyed = self._keyed(ids, closed=True)
@@ -135,9 +142,9 @@ class Documents:
         return [found[one] for one in sorted(found)]
 
 
-def document_id(fact: Fact | RecalledFact) -> str:
-    """Return the id under which a fact is known as a document."""
-    return str(fact.id) if fact.key is None else fact.key
+def document_id(fact: Fact | RecalledFact, prefix: str = "") -> str:
+    """Return the id under which a fact is known as a document: its key, or else its id."""
+    return f"{prefix}{fact.id}" if fact.key is None else fact.key
 
 
 def _checked(ids: Iterable[str]) -> list[str]:

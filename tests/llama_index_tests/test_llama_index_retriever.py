@@ -282,7 +282,7 @@ def test_a_node_carries_the_fact_and_nothing_else(memory: Memory) -> None:
     assert found[TWELVE] == TextNode(
         id_="heater", text=TWELVE, metadata={"room": "north", "floor": 0}
     )
-    assert found[MANUAL] == TextNode(id_="3", text=MANUAL, metadata={})
+    assert found[MANUAL] == TextNode(id_="fact:3", text=MANUAL, metadata={})
 
 
 async def test_the_same_fact_is_the_same_node_whatever_was_asked(memory: Memory) -> None:
@@ -322,10 +322,59 @@ def test_versions_and_namespaces_that_share_a_key_are_all_returned() -> None:
         found = PlugmemRetriever(memory, **settings).retrieve("tea")
         return {node.text: node.node_id for node in found}
 
-    everywhere = {"tea at five": "tea", "tea with milk": "2", "tea with lemon": "3"}
+    everywhere = {"tea at five": "tea", "tea with milk": "fact:2", "tea with lemon": "fact:3"}
     assert ids() == everywhere
-    assert ids(closed=True) == everywhere | {"tea at four": "0"}
+    assert ids(closed=True) == everywhere | {"tea at four": "fact:0"}
     assert ids(namespace=["mara"]) == {"tea with milk": "tea"}
+
+
+def test_a_key_that_is_a_number_names_no_other_fact() -> None:
+    memory = Memory.open(":memory:")
+    memory.remember("green tea at noon", key="1")
+    memory.remember("green tea at night")  # which gets the id 1
+    found = PlugmemRetriever(memory).retrieve("green tea")
+    assert {node.node_id for node in found} == {"1", "fact:1"}
+
+
+# -- nothing fits: the newest is better than an "Empty Response"
+
+
+UNRELATED = "hello there, how do you do?"
+
+
+@pytest.mark.parametrize("engine", [ContextChatEngine, CondensePlusContextChatEngine])
+async def test_an_engine_always_asks_its_model(memory: Memory, engine: Any) -> None:
+    chat = engine.from_defaults(
+        retriever=PlugmemRetriever(memory),
+        llm=MockLLM(max_tokens=1),
+        memory=ChatMemoryBuffer.from_defaults(token_limit=10_000, tokenizer_fn=str.split),
+    )
+    assert str(chat.chat(UNRELATED)) == "text"
+    assert str(await chat.achat(UNRELATED)) == "text"
+
+
+async def test_the_newest_facts_come_back_when_nothing_fits(memory: Memory) -> None:
+    retriever = PlugmemRetriever(memory, k=2)
+    found = retriever.retrieve(UNRELATED)
+    assert [node.text for node in found] == [TWELVE, CAR]
+    assert all(isinstance(node.score, float) for node in found)
+    assert await retriever.aretrieve(UNRELATED) == found
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"tags": ["heat"], "k": 1}, 1),
+        ({"tags": ["unknown"]}, 0),
+        ({"min_score": 0.0}, 0),
+        ({"sources": ["bm25"]}, 0),
+        ({"sources": ["bm25", "vector", "graph"]}, 0),
+    ],
+)
+def test_they_do_so_within_the_settings_and_not_beside_them(
+    memory: Memory, settings: dict[str, Any], expected: int
+) -> None:
+    assert len(PlugmemRetriever(memory, **settings).retrieve(UNRELATED)) == expected
 
 
 # -- questions
@@ -561,3 +610,37 @@ def test_a_missing_package_is_named_with_its_extra(missing: str) -> None:
     )
     assert "ImportError: PlugmemRetriever needs llama-index-core" in done.stderr
     assert "pip install 'plugmem-core[llama-index]'" in done.stderr
+
+
+# -- what a bundle says to embed instead of the question
+
+
+class Asked(HashingEmbedder):
+    """Keeps what it was asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.questions: list[str] = []
+
+    def embed_query(self, text: str) -> Any:
+        self.questions.append(text)
+        return super().embed_query(text)
+
+
+async def test_texts_to_embed_instead_of_the_question_are_embedded() -> None:
+    embedder = Asked()
+    memory = Memory.open(":memory:", embedder=embedder)
+    memory.remember_many([{"text": "The barn is painted red"}, {"text": "Green tea is hot"}])
+    embedder.questions.clear()
+    retriever = PlugmemRetriever(memory, k=1, sources=["vector"])
+    bundle = QueryBundle("what colour?", custom_embedding_strs=["barn red", "the red barn", " "])
+    assert [node.text for node in retriever.retrieve(bundle)] == ["The barn is painted red"]
+    assert embedder.questions == ["barn red", "the red barn"]
+    assert await retriever.aretrieve(bundle) == retriever.retrieve(bundle)
+    assert bundle.embedding is None
+
+
+def test_texts_to_embed_change_nothing_without_an_embedder(memory: Memory) -> None:
+    retriever = PlugmemRetriever(memory)
+    bundle = QueryBundle(QUESTION, custom_embedding_strs=["something else"])
+    assert retriever.retrieve(bundle) == retriever.retrieve(QUESTION)

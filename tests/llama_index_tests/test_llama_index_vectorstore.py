@@ -251,14 +251,27 @@ def test_facts_made_otherwise_are_nodes_too(store: PlugmemVectorStore, memory: M
     memory.remember("Mara prefers green tea", metadata={"page": 1})
     [node] = store.get_nodes()
     assert (node.node_id, node.get_content(), node.metadata) == (
-        "0",
+        "fact:0",
         "Mara prefers green tea",
         {"page": 1},
     )
-    assert store.get_nodes(["0"]) == [node]
-    assert ids(store, worded("tea")) == ["0"]
+    assert store.get_nodes(["fact:0"]) == [node]
+    assert store.get_nodes(["0"]) == []
+    assert ids(store, worded("tea")) == ["fact:0"]
     store.delete_nodes(["0"])
+    assert listed(store) == ["fact:0"]
+    store.delete_nodes(["fact:0"])
     assert listed(store) == []
+
+
+def test_a_key_that_is_a_number_is_no_id_of_a_fact(
+    store: PlugmemVectorStore, memory: Memory
+) -> None:
+    memory.remember("green tea at night")  # which gets the id 0
+    store.add([note("0", "green tea at noon", EAST)])
+    assert sorted(ids(store, worded("tea", k=2))) == ["0", "fact:0"]
+    store.delete_nodes(["0"])
+    assert listed(store) == ["fact:0"]
 
 
 def test_a_node_that_is_planned_is_read_but_not_found(
