@@ -144,11 +144,11 @@ def _spread(role: str, content: str, turn: int, size: int, most: int) -> Iterato
 
 def _plain_turns(text: str) -> Iterator[tuple[str | None, str]]:
     markers = list(_marker.finditer(text))
-    starts = [marker.start() for marker in markers]
-    if not starts or starts[0]:
-        yield None, text[: starts[0] if starts else None]
-    for marker, end in zip(markers, [*starts[1:], len(text)], strict=True):
-        yield ROLES[marker[0]], text[marker.start() : end]
+    bounds = [*(marker.start() for marker in markers), len(text)]
+    if bounds[0]:
+        yield None, text[: bounds[0]]
+    for marker, (start, end) in zip(markers, pairwise(bounds), strict=True):
+        yield ROLES[marker[0]], text[start:end]
 
 
 def _kinds(text: str, limits: ContextLimits) -> Iterator[tuple[Kind, str]]:

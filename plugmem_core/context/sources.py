@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import Any
 
+from pydantic import ValidationError
+
 from plugmem_core.clock import Clock
 from plugmem_core.context.handles import handle_of, read_handle
 from plugmem_core.context.media import decode_base64
@@ -223,8 +225,8 @@ def _encode(piece: Piece) -> str:
 
 def _decode(handle: str, value: object, digest: str) -> RetrievedSource:
     try:
-        original = parse(_Original, json.loads(value if isinstance(value, str) else ""))
-    except ValueError:
+        original = _Original.model_validate_json(value if isinstance(value, str) else "")
+    except ValidationError:
         original = None
     data = None
     if original is not None and original.media is not None:

@@ -115,7 +115,9 @@ FAULTS = [
 @pytest.mark.parametrize("place", range(len(FAULTS)))
 def test_faults_are_told_in_one_order(place: int) -> None:
     faulty = [fault for fault, _, _ in FAULTS[place:] if fault]
-    fragments = sorted(faulty, key=lambda fault: "media" in fault)  # images are checked in order
+    fragments: list[Any] = sorted(
+        faulty, key=lambda fault: "media" in fault
+    )  # images are checked in order
     fragments += ["a"] * (5 - len(fragments) if place <= 1 else 0)
     _, error, told = FAULTS[place]
     with pytest.raises(error, match=told) as caught:
