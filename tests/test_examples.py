@@ -62,7 +62,7 @@ def test_blocks_are_found_with_what_they_print() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # a page may leave a memory open
-@pytest.mark.filterwarnings("ignore:The `__fields")  # LlamaIndex's agents ask for these
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")  # of LlamaIndex
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_a_page_shows_what_its_examples_do(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
