@@ -26,6 +26,7 @@ Where the description this follows leaves a loss unsaid, this says or avoids it:
 
 - The budget holds with any estimator, also with one that finds more in a text than in its parts.
 - A near duplicate is kept if it is critical itself, not only if the one before it is.
+- The stable prefix does not depend on the query: nor does the order of what is packed before it.
 - Phrases that mark a prohibition can be added by a policy; `disabled_rules` refuses what is no
   rule; a `memory_scope` without a memory is refused instead of passed over.
 - Contents are compared, not only their hashes. Two with one hash are refused where they would be

@@ -135,10 +135,11 @@ def _tokens_of_long(text: str) -> int:
         wide = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         codes = np.minimum(wide, 0xFFFF)
     weights = np.frombuffer(_weights(), dtype=np.uint8)[codes]
-    sums = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])
-    ends = np.concatenate([np.flatnonzero(weights == 0), [len(text)]])
-    words = np.diff(sums[ends], prepend=0)
-    return int(np.sum(-(-words // _UNIT)))
+    sums = np.cumsum(weights, dtype=np.int64)
+    ends = sums[np.append(np.flatnonzero(weights == 0), len(text) - 1)]
+    words = ends.copy()
+    words[1:] -= ends[:-1]
+    return int(np.sum((words + (_UNIT - 1)) // _UNIT))
 
 
 @cache

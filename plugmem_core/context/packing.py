@@ -7,6 +7,8 @@ from typing import TypeAlias
 JOINER = "\n\n"
 JOINER_TOKENS = 1
 
+_NO_PRIORITY = 256  # above all
+
 Count: TypeAlias = Callable[[str], int]
 
 
@@ -19,8 +21,7 @@ class Parcel:
         critical: Packed first.
         priority: Then, higher ones first.
         cached: Then, those of the stable prefix.
-        relevance: Then, higher ones; of no account in the prefix, which must not depend on the
-            query.
+        relevance: Then, higher ones; see `by_rank`.
         chunks: Its text; an image has one.
         image_tokens: What its image costs.
     """
@@ -33,11 +34,22 @@ class Parcel:
     chunks: Sequence[str]
     image_tokens: int = 0
 
-    @property
-    def rank(self) -> tuple[bool, int, bool, float, int]:
-        """What parcels are sorted by."""
-        relevance = 0.0 if self.cached else self.relevance
-        return (not self.critical, -self.priority, not self.cached, -relevance, self.place)
+
+def by_rank(parcels: Sequence[Parcel]) -> list[Parcel]:
+    """Return parcels in the order in which they are packed.
+
+    The stable prefix must not depend on the query. So relevance is of no account in it, nor
+    among what is packed before the last of it; there, the order in which they were given counts.
+    """
+    cached = [parcel.priority for parcel in parcels if parcel.cached]
+    lowest = min(cached, default=_NO_PRIORITY)
+
+    def rank(parcel: Parcel) -> tuple[bool, int, bool, float, int]:
+        before = parcel.critical and parcel.priority > lowest
+        relevance = 0.0 if parcel.cached or before else parcel.relevance
+        return (not parcel.critical, -parcel.priority, not parcel.cached, -relevance, parcel.place)
+
+    return sorted(parcels, key=rank)
 
 
 def pack(parcels: Sequence[Parcel], budget: int, count: Count) -> dict[int, int]:
@@ -52,7 +64,7 @@ def pack(parcels: Sequence[Parcel], budget: int, count: Count) -> dict[int, int]
         count: Tells the tokens of a text.
     """
     taken = {}
-    for parcel in sorted(parcels, key=lambda parcel: parcel.rank):
+    for parcel in by_rank(parcels):
         fitting = 0
         while fitting < len(parcel.chunks):
             cost = _cost(parcel, fitting, count)
@@ -66,7 +78,7 @@ def pack(parcels: Sequence[Parcel], budget: int, count: Count) -> dict[int, int]
 
 def unload(parcels: Sequence[Parcel], taken: dict[int, int], excess: int, count: Count) -> None:
     """Take out chunks, the last packed first, until their cost reaches the excess."""
-    for parcel in sorted(parcels, key=lambda parcel: parcel.rank, reverse=True):
+    for parcel in reversed(by_rank(parcels)):
         while excess > 0 and taken[parcel.place]:
             taken[parcel.place] -= 1
             excess -= max(1, _cost(parcel, taken[parcel.place], count))

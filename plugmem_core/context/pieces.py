@@ -12,6 +12,7 @@ from plugmem_core.inputs import check_metadata
 from plugmem_core.text.fnv import fnv1a64_many
 
 _words = re.compile(r"[^\W_]+")
+_FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _words_of(text: str) -> set[str]:
 
 
 def _share(wanted: set[str], text: str) -> float:
-    # A word is a part of a text that has it, and parts are found faster than words.
-    if not any(word in text for word in wanted):
+    # A word is a part of a text that has it, and few parts are found faster than all words.
+    if len(wanted) <= _FEW and not any(word in text for word in wanted):
         return 0.0
     return len(wanted & set(_words.findall(text))) / len(wanted)

@@ -54,8 +54,9 @@ class Fragment(Record):
         kind: `"code"`, `"log"` and `"screenshot"` mean something, `"memory"` marks pulled ones,
             and any other text is free to use.
         priority: 0 to 255; higher is packed earlier.
-        metadata: A JSON object, without NUL characters as that of facts. `verbatim: true` keeps the content as it is, `cache: true` puts
-            it into the stable prefix, and `target` tells which screenshots show the same.
+        metadata: A JSON object, without NUL characters, as that of facts. `verbatim: true` keeps
+            the content as it is, `cache: true` puts it into the stable prefix, and `target`
+            tells which screenshots show the same.
         media: The image, if it is one.
         path: Refused: nothing here reads files.
     """

@@ -69,6 +69,16 @@ def test_the_prefix_does_not_depend_on_the_query() -> None:
         assert len(prefixes) == 1
 
 
+def test_the_prefix_does_not_depend_on_what_is_packed_before_it() -> None:
+    # 10 + 1 and 8 + 1 tokens go before the prefix, of which only one fits beside it.
+    urgent = [verbatim("pump " * 5, priority=9), verbatim("valve " * 4, priority=9)]
+    prefixes = {
+        compiled(*urgent, cached("oil " * 4), budget=14, query=query).sections[0].content
+        for query in ("pump", "valve")
+    }
+    assert len(prefixes) == 1
+
+
 def test_a_small_fragment_fits_where_a_large_one_did_not() -> None:
     result = compiled("word " * 10, "a", budget=5)
     assert result.content == "a"

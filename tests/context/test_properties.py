@@ -108,6 +108,12 @@ def test_equal_requests_give_equal_bytes(asked: dict[str, Any]) -> None:
     assert len(results) == 1
 
 
+@given(REQUESTS, TEXTS)
+def test_the_stable_prefix_does_not_depend_on_the_query(asked: dict[str, Any], query: str) -> None:
+    one, other = (ContextCompiler().compile(each) for each in (asked, asked | {"query": query}))
+    assert one.sections[0] == other.sections[0]
+
+
 @given(REQUESTS)
 def test_nothing_is_invented(asked: dict[str, Any]) -> None:
     contents = [fragment["content"] for fragment in asked["fragments"]]
