@@ -136,7 +136,8 @@ def to_fact(node: BaseNode, mapping: NodeMapping, namespace: Namespace) -> dict[
         **mapping.fields_of(node),
         "text": node.node_id if blank else text,
         "metadata": {**node.metadata, NODE: state} if state else node.metadata,
-        "vector": node.embedding,
+        # A text without words may have a vector without direction, which says nothing.
+        "vector": node.embedding if node.embedding and any(node.embedding) else None,
         "key": node.node_id,
         "namespace": namespace,
         "embed": not blank,

@@ -116,6 +116,8 @@ class VectorQuery:
         asked = self._vector()
         if asked is None:
             return []
+        if not np.any(asked):  # as of a text without words
+            return [Scored(one.fact, 0.0) for one in self._stored(k)]
         found = self._by_vector(asked, k + SPARE)
         cosines = _cosines(asked, self._vectors(found))
         return _best([Scored(fact, cosines[fact.id]) for fact in found if fact.id in cosines], k)
@@ -125,8 +127,8 @@ class VectorQuery:
         pool = self.settings.get("mmr_prefetch_k", max(POOL, 4 * k))
         size = max(k, check_count(pool, "mmr_prefetch_k"))
         asked = self._vector()
-        if asked is None:
-            return []
+        if asked is None or not np.any(asked):
+            return self._nearest(k)
         found = {fact.id: fact for fact in self._by_vector(asked, size)}
         vectors = self._vectors(found.values())
         places = diverse(
@@ -163,7 +165,7 @@ class VectorQuery:
         found = {fact.id: fact for fact, _ in worded}
         asked = self._vector()
         cosines = {}
-        if asked is not None:
+        if asked is not None and np.any(asked):
             found.update((fact.id, fact) for fact in self._by_vector(asked, pool))
             cosines = _cosines(asked, self._vectors(found.values()))
         scored = [

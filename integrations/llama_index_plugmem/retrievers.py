@@ -157,6 +157,8 @@ class PlugmemRetriever(BaseRetriever):
         vector: VectorLike | None = query_bundle.embedding
         if vector is None and query_bundle.custom_embedding_strs:
             vector = self._mean_vector(query_bundle.custom_embedding_strs)
+        if vector is not None and not np.any(vector):  # as of a text without words
+            vector = None
         result = self.memory.recall(query_bundle.query_str, vector=vector, **self._settings)
         if not result.facts and self._fills_up:
             result = self.memory.recall(**{**self._settings, "sources": ("time",)})
@@ -175,7 +177,7 @@ class PlugmemRetriever(BaseRetriever):
         """Return the mean vector of texts, as LlamaIndex's own retrievers make it."""
         vectors = [self.memory.embed_query(text) for text in texts if text.strip()]
         made = [vector for vector in vectors if vector is not None]
-        return np.mean(made, axis=0) if made and np.any(np.mean(made, axis=0)) else None
+        return np.mean(made, axis=0) if made else None
 
 
 def _lasting(value: Any) -> Any:

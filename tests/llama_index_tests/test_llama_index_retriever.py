@@ -644,3 +644,10 @@ def test_texts_to_embed_change_nothing_without_an_embedder(memory: Memory) -> No
     retriever = PlugmemRetriever(memory)
     bundle = QueryBundle(QUESTION, custom_embedding_strs=["something else"])
     assert retriever.retrieve(bundle) == retriever.retrieve(QUESTION)
+
+
+async def test_a_vector_without_direction_is_none(memory: Memory) -> None:
+    retriever = PlugmemRetriever(memory)
+    bundle = QueryBundle(QUESTION, embedding=[0.0] * 8)
+    assert retriever.retrieve(bundle) == retriever.retrieve(QUESTION)
+    assert await retriever.aretrieve(bundle) == retriever.retrieve(QUESTION)

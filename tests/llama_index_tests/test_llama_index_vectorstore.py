@@ -264,6 +264,27 @@ def test_facts_made_otherwise_are_nodes_too(store: PlugmemVectorStore, memory: M
     assert listed(store) == []
 
 
+def test_a_node_whose_embedding_has_no_direction_is_stored(store: PlugmemVectorStore) -> None:
+    store.add([note("a", "???", [0.0, 0.0]), note("b", "tea", EAST), note("c", "none", [])])
+    assert listed(store) == ["a", "b", "c"]
+    assert ids(store, near(EAST)) == ["b"]
+
+
+@pytest.mark.parametrize("mode", ["default", "mmr"])
+def test_a_question_without_direction_is_as_near_to_everything(
+    store: PlugmemVectorStore, mode: str
+) -> None:
+    store.add([note("a", "one", NORTH), note("b", "two", EAST), note("c", "three", NORTH)])
+    result = store.query(near([0.0, 0.0], k=2, mode=VectorStoreQueryMode(mode)))
+    assert (result.ids, result.similarities) == (["a", "b"], [0.0, 0.0])
+
+
+def test_a_hybrid_question_without_direction_goes_by_its_words(store: PlugmemVectorStore) -> None:
+    store.add([note("a", "one", NORTH), note("b", "two", EAST)])
+    asked = near([0.0, 0.0], query_str="two", mode=VectorStoreQueryMode.HYBRID)
+    assert ids(store, asked) == ["b"]
+
+
 def test_a_key_that_is_a_number_is_no_id_of_a_fact(
     store: PlugmemVectorStore, memory: Memory
 ) -> None:
