@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import unwrap
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
@@ -76,7 +77,7 @@ class LLMExtractor:
         """`extract` by the model's own coroutine, or in a worker thread if it has none."""
         if not check_passage(text).strip():
             return Graph()
-        if isinstance(self.llm, CustomLLM) and type(self.llm).achat is CustomLLM.achat:
+        if unwrap(type(self.llm).achat) is unwrap(CustomLLM.achat):  # which calls `chat` and blocks
             return await twin(self.extract)(text)
         with self._faults():
             if self._caller is None:
