@@ -177,19 +177,22 @@ def _logs(text: str, run: int) -> Iterator[tuple[bool, str]]:
     """Yield the parts of a text, and whether each is a log: so many lines in a row like one."""
     lines = _lines(text)
     is_log: list[bool] = []
-    for like_log, group in groupby(_like_logs(lines)):
+    for like_log, group in groupby(_like_logs(lines, run)):
         length = len(list(group))
         is_log += [like_log and length >= run] * length
     for kind, places in groupby(range(len(lines)), key=is_log.__getitem__):
         yield kind, "".join(lines[place] for place in places)
 
 
-def _like_logs(lines: Iterable[str]) -> Iterator[bool]:
+def _like_logs(lines: Iterable[str], run: int) -> Iterator[bool]:
     """Yield for each line whether it has a timestamp, or repeats between two blank ones."""
     for filled, group in groupby(lines, key=lambda line: bool(line.strip())):
         stretch = [line.removesuffix("\n") for line in group]
+        if not filled or len(stretch) < run:  # too short to have a run
+            yield from (False for _ in stretch)
+            continue
         counts = Counter(stretch)
-        yield from (filled and (counts[line] > 1 or has_timestamp(line)) for line in stretch)
+        yield from (counts[line] > 1 or has_timestamp(line) for line in stretch)
 
 
 def _cut_lines(text: str, most: int) -> Iterator[str]:
