@@ -15,9 +15,9 @@ PUBLIC = {
         Edge Embedder EmbedderError Entity EntityPage Evidence Explanation Fact FactExplanation
         FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
         InvalidInputError KeyPage MaintainReport Memory MemoryConfig Metadata Namespace
-        NamespaceCount NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError RecallResult
-        RecalledFact Receipt ServiceError Similar StaleCursorError
-        Stats StorageError Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
+        NamespaceCount NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError
+        RecallResult RecalledFact Receipt ServiceError Similar StaleCursorError Stats StorageError
+        Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory

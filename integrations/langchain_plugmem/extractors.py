@@ -1,7 +1,5 @@
 """`ChatModelExtractor`: a chat model finds facts and relations for a memory."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -19,6 +17,7 @@ from plugmem_core.extraction.replies import (
     read_answer,
     read_reply,
 )
+from plugmem_core.extraction.running import faults_of
 from plugmem_core.inputs import check_type
 
 
@@ -65,7 +64,7 @@ class ChatModelExtractor:
         """
         if not check_passage(text).strip():
             return Graph()
-        with self._faults():
+        with faults_of(self.model):
             reply = self._asked.invoke(_messages(text))
         return self._read(reply)
 
@@ -73,19 +72,9 @@ class ChatModelExtractor:
         """`extract` by the model's own coroutine."""
         if not check_passage(text).strip():
             return Graph()
-        with self._faults():
+        with faults_of(self.model):
             reply = await self._asked.ainvoke(_messages(text))
         return self._read(reply)
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            raise ServiceError(
-                f"{type(self.model).__name__} failed with {type(error).__name__}; its cause says "
-                "more"
-            ) from error
 
     def _read(self, reply: Any) -> Graph:
         structured = reply if isinstance(reply, dict) else {"raw": reply}

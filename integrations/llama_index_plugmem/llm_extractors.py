@@ -1,7 +1,5 @@
 """`LLMExtractor`: a language model finds facts and relations for a memory."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from inspect import unwrap
 from typing import Any
 
@@ -10,7 +8,6 @@ from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import FunctionTool
 
-from plugmem_core.errors import ServiceError
 from plugmem_core.extraction import Graph
 from plugmem_core.extraction.protocol import check_passage
 from plugmem_core.extraction.replies import (
@@ -21,6 +18,7 @@ from plugmem_core.extraction.replies import (
     read_answer,
     read_reply,
 )
+from plugmem_core.extraction.running import faults_of
 from plugmem_core.inputs import check_type
 from plugmem_core.verbs.base import twin
 
@@ -66,7 +64,7 @@ class LLMExtractor:
         """
         if not check_passage(text).strip():
             return Graph()
-        with self._faults():
+        with faults_of(self.llm):
             if self._caller is None:
                 reply = self.llm.chat(_messages(text))
             else:
@@ -79,23 +77,12 @@ class LLMExtractor:
             return Graph()
         if unwrap(type(self.llm).achat) is unwrap(CustomLLM.achat):  # which calls `chat` and blocks
             return await twin(self.extract)(text)
-        with self._faults():
+        with faults_of(self.llm):
             if self._caller is None:
                 reply = await self.llm.achat(_messages(text))
             else:
                 reply = await self._caller.achat_with_tools(**_call(text))
             return self._read(reply)
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        try:
-            yield
-        except ServiceError:
-            raise
-        except Exception as error:
-            raise ServiceError(
-                f"{type(self.llm).__name__} failed with {type(error).__name__}; its cause says more"
-            ) from error
 
     def _read(self, reply: ChatResponse) -> Graph:
         if self._caller is not None:

@@ -29,14 +29,14 @@ def extract_graph(extractor: Extractor, text: str) -> Graph:
     >>> extract_graph(OutlineExtractor(), text).relations
     (Relation(subject='lea', predicate='sister', object='tom'),)
     """
-    with _faults(extractor):
+    with faults_of(extractor):
         found = extractor.extract(text)
     return orient_kinship(text, _checked(found, extractor))
 
 
 async def aextract_graph(extractor: Extractor, text: str) -> Graph:
     """The same without blocking the event loop: by `aextract`, or in a worker thread."""
-    with _faults(extractor):
+    with faults_of(extractor):
         if isinstance(extractor, AsyncExtractor):
             found = await extractor.aextract(text)
         else:
@@ -45,14 +45,23 @@ async def aextract_graph(extractor: Extractor, text: str) -> Graph:
 
 
 @contextmanager
-def _faults(extractor: Extractor) -> Iterator[None]:
+def faults_of(part: object) -> Iterator[None]:
+    """Let what fails in a part that a caller gave be a fault of the service.
+
+    Args:
+        part: Its class is named in the message.
+
+    Raises:
+        InvalidInputError: As raised inside: the input was refused.
+        ServiceError: Anything else went wrong; the cause says what.
+    """
     try:
         yield
     except (InvalidInputError, ServiceError):
         raise
     except Exception as error:
         raise ServiceError(
-            f"{type(extractor).__name__} failed with {type(error).__name__}; its cause says more"
+            f"{type(part).__name__} failed with {type(error).__name__}; its cause says more"
         ) from error
 
 
