@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plugmem_core.extraction.protocol import canonical
-from plugmem_core.service.arguments import clamp
+from plugmem_core.service.arguments import check_question, clamp
 from plugmem_core.service.base import ServiceVerbs
 from plugmem_core.service.config import Mode
 from plugmem_core.service.identity import ABOUT, MENTIONS, entity_id
@@ -60,6 +60,8 @@ class EvidenceVerbs(ServiceVerbs):
         >>> [path.score == found.nodes[0].score / 2 for path in found.paths]
         [True]
         """
+        if not check_question(decision, "decision"):
+            return Evidence()
         config = self._config
         starts = clamp(seeds, "seeds", 1, config.max_nodes)
         question = self._question(decision, starts, where, mode, min_score, "decision")

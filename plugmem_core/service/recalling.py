@@ -266,9 +266,11 @@ class RecallVerbs(ServiceVerbs):
         """
         check_type(reranker, Reranker, "reranker", "an object with rerank")
         question = self._question(query, k, where, mode, min_score)
+        candidates = self._fused(question, hops, graph_boost, pool, seeds, direction)
+        if not candidates:
+            return []
         depth = self._depth(pool, question.k)
-        candidates = self._fused(question, hops, graph_boost, depth, seeds, direction)[:depth]
-        return _reranked(reranker, question.text, candidates)[: question.k]
+        return _reranked(reranker, question.text, candidates[:depth])[: question.k]
 
     arecall = twin(recall)
     arecall_where = twin(recall_where)
@@ -294,6 +296,8 @@ class RecallVerbs(ServiceVerbs):
         seeds: int,
         direction: Course,
     ) -> list[RecalledMemory]:
+        if not question.text:
+            return []
         config = self._config
         depth = self._depth(pool, question.k)
         steps = clamp(hops, "hops", config.hops, config.max_hops)
@@ -358,8 +362,6 @@ def _recalled(
 def _reranked(
     reranker: Reranker, query: str, candidates: list[RecalledMemory]
 ) -> list[RecalledMemory]:
-    if not candidates:
-        return []
     try:
         ordered = list(reranker.rerank(query, tuple(candidates)))
     except Exception as error:

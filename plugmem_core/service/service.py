@@ -6,7 +6,6 @@ from typing import Self
 from plugmem_core.clock import Clock, system_clock
 from plugmem_core.config import MemoryConfig
 from plugmem_core.embed import Embedder
-from plugmem_core.errors import WrongTypeError, shown
 from plugmem_core.extraction.protocol import Extractor
 from plugmem_core.inputs import check_type
 from plugmem_core.memory import Memory
@@ -55,11 +54,11 @@ class MemoryService(RememberVerbs, RecallVerbs, RelateVerbs, EvidenceVerbs, Stat
         )
         if extractor is not None:
             check_type(extractor, Extractor, "extractor", "an object with extract")
-        if config is not None and not isinstance(config, ServiceConfig):
-            raise WrongTypeError(f"config is {shown(config)}; give a ServiceConfig")
+        limits = ServiceConfig() if config is None else config
+        check_type(limits, ServiceConfig, "config", "a ServiceConfig")
         self._store = store
         self._extractor = extractor
-        self._config = config or ServiceConfig()
+        self._config = limits
         self._counters = Counters()
 
     @classmethod
@@ -93,7 +92,7 @@ class MemoryService(RememberVerbs, RecallVerbs, RelateVerbs, EvidenceVerbs, Stat
         >>> MemoryService.open(":memory:").recall("anything")
         []
         """
-        limits = config or ServiceConfig()
+        limits = ServiceConfig() if config is None else config
         check_type(limits, ServiceConfig, "config", "a ServiceConfig")
         memory = Memory.open(
             path,
@@ -106,6 +105,8 @@ class MemoryService(RememberVerbs, RecallVerbs, RelateVerbs, EvidenceVerbs, Stat
             clock=clock,
         )
         try:
+            engine = memory._ready()
+            engine.vectorizer.check_space(engine.state)  # no recall would find by vectors
             return cls(_OwnedStore(memory, namespace), extractor=extractor, config=limits)
         except BaseException:
             memory.close()

@@ -13,6 +13,8 @@ from plugmem_core.service.draft import Draft, entity_text
 from plugmem_core.service.identity import ABOUT, MENTIONS, is_reserved
 from plugmem_core.text import check_text
 
+_ANY_SIZE = 2**31  # the limit is on all attributes of an entity together
+
 
 @dataclass(slots=True)
 class Wires:
@@ -69,7 +71,7 @@ def untangle(graph: Graph, config: ServiceConfig) -> Wires:
         else:
             wires.dropped += 1
     for entity, key, value in graph.attributes:
-        if _is_name(entity, config) and _is_attribute(key, value, config):
+        if _is_name(entity, config) and _is_attribute(key, value):
             wires.attributes.setdefault(canonical(entity), {})[key] = value
         else:
             wires.dropped += 1
@@ -96,11 +98,11 @@ def _is_label(predicate: str, config: ServiceConfig) -> bool:
     return True
 
 
-def _is_attribute(key: str, value: Any, config: ServiceConfig) -> bool:
+def _is_attribute(key: str, value: Any) -> bool:
     if is_reserved(key):
         return False
     try:
-        check_json({key: value}, "attribute", max_bytes=config.max_metadata * 2)
+        check_json({key: value}, "attribute", max_bytes=_ANY_SIZE)
     except InvalidInputError:
         return False
     return bool(key.strip())
