@@ -15,7 +15,7 @@ from plugmem_core.service.config import ServiceConfig
 from plugmem_core.service.engine_store import EngineStore
 from plugmem_core.service.evidence import EvidenceVerbs
 from plugmem_core.service.listing import StatusVerbs
-from plugmem_core.service.recalling import RecallVerbs
+from plugmem_core.service.pulling import PullVerbs
 from plugmem_core.service.relating import RelateVerbs
 from plugmem_core.service.remembering import RememberVerbs
 from plugmem_core.service.store import MemoryStore
@@ -24,7 +24,7 @@ from plugmem_core.verbs.base import Closing, twin
 _ROOM_FOR_DATE = 64  # bytes of JSON
 
 
-class MemoryService(RememberVerbs, RecallVerbs, RelateVerbs, EvidenceVerbs, StatusVerbs, Closing):
+class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, StatusVerbs, Closing):
     """An agent's memory: remember, recall, relate, forget, and why.
 
     Every verb has an async twin with an `a` before its name.

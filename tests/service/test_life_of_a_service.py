@@ -21,6 +21,7 @@ from plugmem_core import (
     VectorSpaceError,
     WrongTypeError,
 )
+from plugmem_core.context import MemoryScope
 from plugmem_core.extraction import ExtractedFact, Graph
 from plugmem_core.service import (
     DeterministicReranker,
@@ -243,7 +244,7 @@ def test_both_stores_keep_the_protocol() -> None:
 VERBS = [
     "remember", "remember_many", "remember_extracted", "recall", "recall_where", "recall_fused",
     "recall_fused_dated", "recall_fused_reranked", "relate", "unrelate", "forget", "feedback",
-    "why", "entity", "list_memories", "memory_status", "open", "close",
+    "why", "entity", "list_memories", "memory_status", "open", "close", "pull",
 ]  # fmt: skip
 
 
@@ -285,6 +286,7 @@ async def test_twins_answer_as_the_verbs_do(open_service: OpenService) -> None:
         ("entity", ("ada",), {}),
         ("unrelate", (tea, program, "to"), {}),
         ("forget", (tea,), {}),
+        ("pull", ("tea", MemoryScope(k=3)), {}),
         ("list_memories", (), {"include_internal": True}),
         ("memory_status", (), {}),
         ("close", (), {}),
