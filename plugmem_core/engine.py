@@ -21,7 +21,7 @@ from plugmem_core.errors import (
     VectorSpaceError,
 )
 from plugmem_core.filters import Filter
-from plugmem_core.index import Index, load_checkpoint, save_checkpoint
+from plugmem_core.index import Index, load_checkpoint, remove_checkpoint, save_checkpoint
 from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
 from plugmem_core.store import (
@@ -154,7 +154,9 @@ class Engine:
                 except OSError as error:
                     raise StorageError(f"the checkpoint cannot be written: {error}") from error
                 saved = self._progress()
-            self.store.claim_checkpoint(token)
+            if not self.store.claim_checkpoint(token, self.state.uuid):
+                remove_checkpoint(self.store.path)  # something was erased meanwhile
+                return
             with self.gate.alone:
                 self.state = self.state._replace(checkpoint=token)
             self._saved = saved
@@ -256,10 +258,24 @@ class Engine:
             half_applied = self._half_applied
         if half_applied:
             self.rebuild()
-        with self.store.changes_since(self.index.change) as changes, self.gate.alone:
-            self._apply(changes)
-            self.state = self.store.state()
+        while True:
+            with self.store.changes_since(self.index.change) as changes:
+                # Of what an erasure removed there is no trace to follow.
+                if self.index.past in (None, changes.uuid):
+                    with self.gate.alone:
+                        self._apply(changes)
+                        self.state = self.store.state()
+                    break
+            self.rebuild()
         self._behind = False
+
+    def scrub(self) -> None:
+        """Remove the bytes of what was erased: from the file, its log, and the checkpoint."""
+        if self.store.path is not None:
+            remove_checkpoint(self.store.path)
+        self.rebuild()
+        self.sync()
+        self.store.scrub()
 
     def _follow(self, changes: Changes, state: FileState) -> None:
         # Names may have to be read from the file again: store first, then gate.

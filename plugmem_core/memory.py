@@ -13,6 +13,7 @@ from plugmem_core.errors import InvalidInputError, WrongTypeError
 from plugmem_core.inputs import MAX_DIM, check_count, check_type
 from plugmem_core.verbs import (
     CareVerbs,
+    EraseVerbs,
     FactVerbs,
     GraphVerbs,
     ListingVerbs,
@@ -32,6 +33,7 @@ class Memory(
     GraphVerbs,
     TagVerbs,
     ValueVerbs,
+    EraseVerbs,
     CareVerbs,
     Closing,
 ):

@@ -379,6 +379,27 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What `erase` did; it holds nothing of what was erased.
+
+    Attributes:
+        kind: What was named: `"ids"`, `"entity"`, `"key"` or `"namespace"`.
+        erased_at: When, in Unix milliseconds.
+        facts: The ids that are gone.
+        entities: How many entities are.
+        edges: How many versions of edges are.
+        values: How many values by key are.
+    """
+
+    kind: str
+    erased_at: int
+    facts: tuple[int, ...]
+    entities: int
+    edges: int
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyReport:
     """What `verify` found; `problems` is empty when all is well."""
 

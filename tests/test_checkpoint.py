@@ -332,7 +332,7 @@ def test_a_crash_before_the_file_names_its_checkpoint_costs_a_rebuild(
     memory = open_memory(filled)
     memory.remember("one more", key="more")
     with monkeypatch.context() as patch:
-        patch.setattr(memory._engine.store, "claim_checkpoint", lambda token: 1 / 0)
+        patch.setattr(memory._engine.store, "claim_checkpoint", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             memory.checkpoint()
     leave(memory)

@@ -114,7 +114,7 @@ def _read(index: Index, view: memoryview, state: FileState) -> Index | None:
         restore(sections[name])
     if "hnsw" in sections and index.vectors:
         index.vectors.attach(_load_graph(sections["hnsw"], header["dim"]), header["covered"])
-    index.change = header["change"]
+    index.change, index.past = header["change"], header["uuid"]
     return index
 
 
@@ -173,6 +173,13 @@ def _load_graph(data: memoryview, dim: int) -> hnswlib.Index:
         path.write_bytes(data)
         graph.load_index(str(path))
     return graph
+
+
+def remove(database: Path) -> None:
+    """Remove the checkpoint of a database, and what anybody is about to make one of."""
+    path = checkpoint_path(database)
+    for one in (path, *path.parent.glob(f"{escape(path.name)}.*.tmp")):
+        one.unlink(missing_ok=True)
 
 
 def _replace(path: Path, parts: list[bytes]) -> None:

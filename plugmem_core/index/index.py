@@ -24,6 +24,7 @@ class Index:
 
     def __init__(self, config: MemoryConfig, store: SqliteStore) -> None:
         self.change = 0
+        self.past: str | None = None  # which past of the file it follows; see `FileState`
         self.facts = FactTable()
         self.lexical = LexicalIndex(config)
         self.tags = TagIndex()
@@ -45,6 +46,7 @@ class Index:
             changes: Rows touched since `self.change`.
             on_touched: Called with the id of every fact whose row changed.
         """
+        self.past = changes.uuid
         if changes.change <= self.change:  # another thread was faster
             return
         self.spaces.update(changes.namespaces)

@@ -95,7 +95,11 @@ class EdgeRow(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """The single row of `state`."""
+    """The single row of `state`.
+
+    The `uuid` names the past of the file: an erasure gives it another, so that nothing made
+    before it, in other handles and in checkpoints, is used any more.
+    """
 
     uuid: str
     change: int
@@ -115,6 +119,7 @@ class Changes:
     """
 
     change: int
+    uuid: str
     namespaces: Iterable[NamespaceRow] = ()
     entities: Iterable[EntityRow] = ()
     aliases: Iterable[AliasRow] = ()

@@ -177,10 +177,32 @@ class SqliteStore:
             if wrote:
                 on_commit(transaction.changes, transaction.state)
 
-    def claim_checkpoint(self, token: str) -> None:
-        """Record which index checkpoint belongs to this file from now on."""
+    def claim_checkpoint(self, token: str, uuid: str) -> bool:
+        """Record which index checkpoint belongs to this file from now on.
+
+        Returns:
+            `False` when the file has got another past since the checkpoint was made.
+        """
         with self._write_lock, self._translated():
-            self._writer.execute("UPDATE state SET checkpoint = ?", (token,))
+            claim = "UPDATE state SET checkpoint = ? WHERE uuid = ?"
+            return bool(self._writer.execute(claim, (token, uuid)).rowcount)
+
+    def scrub(self) -> None:
+        """Write the file anew without what was deleted, and empty its log.
+
+        Raises:
+            BusyError: Another handle was reading or writing for longer than the timeout.
+        """
+        with self._write_lock, self._translated():
+            self._end_interrupted(self._writer)
+            self._writer.execute("VACUUM")
+            (busy, *_) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                raise BusyError(
+                    "another handle has been reading for longer than "
+                    f"{self._busy_timeout} seconds, so the log of the file could not be "
+                    "emptied; erase once more"
+                )
 
     # -- reading
 
@@ -211,7 +233,8 @@ class SqliteStore:
     def changes_since(self, change: int) -> Iterator[Changes]:
         """Give every row touched after a change number, as one consistent set."""
         with self._snapshot() as sql, ExitStack() as cursors:
-            changes = Changes(self._state(sql).change)
+            state = self._state(sql)
+            changes = Changes(state.change, state.uuid)
             if changes.change != change:
                 after = (change,)
 
@@ -251,6 +274,14 @@ class SqliteStore:
     def facts(self, ids: Sequence[int]) -> list[FactRow]:
         """Return the rows of facts, in no particular order; unknown ids are left out."""
         return list(map(FactRow._make, self._by_ids("SELECT * FROM facts WHERE id IN", ids)))
+
+    def chains_of(self, facts: Iterable[int]) -> list[int]:
+        """Return every version of the revision chains of facts, forgotten ones included."""
+        found: set[int] = set()
+        for fact in facts:
+            if fact not in found:
+                found.update(self.chain(fact))
+        return sorted(found)
 
     def metadata(self) -> Iterator[tuple[int, str]]:
         """Yield the id and metadata of every fact that has some."""

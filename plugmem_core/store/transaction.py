@@ -7,6 +7,7 @@ the rows it touched, so that the index can follow without reading them back.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from uuid import uuid4
 
 from plugmem_core.clock import to_datetime
 from plugmem_core.errors import ClosedFactError, InvalidInputError
@@ -19,6 +20,7 @@ from plugmem_core.store.encoding import (
     load_labels,
     text_digest,
 )
+from plugmem_core.store.erasing import Erased, Eraser
 from plugmem_core.store.rows import NO_VECTOR, PENDING, STORED, AliasRow, FactRow, Vector
 from plugmem_core.store.writes import Name
 
@@ -190,6 +192,26 @@ class Transaction(EdgeWrites):
                 self._update_fact(successor._replace(revises=revises))
         self._purged.extend(ids)
         return len(ids)
+
+    def facts_about(self, entities: Iterable[int]) -> list[int]:
+        """Return every fact about some entities, forgotten ones included."""
+        return [row.id for one in entities for row in self._select_facts("entity = ?", (one,))]
+
+    def facts_under(self, key: str, namespace: int) -> list[int]:
+        """Return every fact written under a key, forgotten ones included."""
+        rows = self._select_facts("key = ? AND namespace = ?", (key, namespace))
+        return [row.id for row in rows]
+
+    def erase(
+        self, facts: Iterable[int], entities: Iterable[int], namespaces: Iterable[int]
+    ) -> Erased:
+        """Remove rows for good, and give the file another past; see `Eraser.erase`."""
+        erased = Eraser(self._sql).erase(facts, entities, namespaces)
+        self.state = self.state._replace(uuid=uuid4().hex, checkpoint=None)
+        self._erased = True
+        for known in (self._namespaces, self._entities, self._relations):
+            known.clear()
+        return erased
 
     def complete_vector(self, fact: int, vector: Vector | None) -> bool:
         """Give a fact the vector it waits for, if it still does; `None` ends the waiting."""

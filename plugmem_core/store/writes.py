@@ -46,17 +46,19 @@ class Writes:
         self._touched_edges: list[EdgeRow] = []
         self._new_vectors: dict[int, Vector] = {}
         self._purged: list[int] = []
+        self._erased = False
 
     def finish(self) -> bool:
         """Write the counters, before the commit; `False` when nothing was touched."""
         changes = self.changes
         touched = any((changes.namespaces, changes.entities, changes.aliases, changes.relations))
-        if not touched and not any((changes.facts, changes.edges, changes.vectors, changes.purged)):
+        touched = touched or any((changes.facts, changes.edges, changes.vectors, changes.purged))
+        if not touched and not self._erased:
             return False
         self._sql.execute(
-            "UPDATE state SET change = ?, next_fact = ?, next_entity = ?, next_edge = ?, "
-            "dim = ?, space = ?",
-            self.state[1:7],
+            "UPDATE state SET uuid = ?, change = ?, next_fact = ?, next_entity = ?, "
+            "next_edge = ?, dim = ?, space = ?, checkpoint = ?",
+            self.state,
         )
         return True
 
@@ -65,6 +67,7 @@ class Writes:
         """Every row touched so far."""
         return Changes(
             self.state.change,
+            self.state.uuid,
             self._new_namespaces,
             self._new_entities,
             self._new_aliases,

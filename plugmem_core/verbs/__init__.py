@@ -1,6 +1,7 @@
 """The verbs of a memory, by family; `Memory` is made of them."""
 
 from plugmem_core.verbs.care import CareVerbs
+from plugmem_core.verbs.erasing import EraseVerbs
 from plugmem_core.verbs.facts import FactVerbs
 from plugmem_core.verbs.graph import GraphVerbs
 from plugmem_core.verbs.listing import ListingVerbs
@@ -11,6 +12,7 @@ from plugmem_core.verbs.values import ValueVerbs
 
 __all__ = [
     "CareVerbs",
+    "EraseVerbs",
     "FactVerbs",
     "GraphVerbs",
     "ListingVerbs",

@@ -18,7 +18,7 @@ VERBS = [
     "entities", "rename_entity", "merge_entities", "alias_entity", "edges", "recall",
     "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
     "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces", "embed_query",
-    "put_values", "get_values", "delete_values", "keys", "neighbours",
+    "put_values", "get_values", "delete_values", "keys", "neighbours", "erase",
 ]  # fmt: skip
 
 
@@ -84,6 +84,7 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("checkpoint", (), {}),
     ("maintain", (), {}),
     ("verify", (), {}),
+    ("erase", (), {"key": "k"}),
     ("close", (), {}),
 ]
 
