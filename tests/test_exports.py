@@ -12,8 +12,8 @@ import plugmem_core
 PUBLIC = {
     plugmem_core: """
         Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError CorruptError
-        Edge Embedder EmbedderError Entity EntityPage Evidence Explanation Fact FactExplanation
-        FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
+        Edge Embedder EmbedderError Entity EntityPage ErasureReceipt Evidence Explanation Fact
+        FactExplanation FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
         InvalidInputError KeyPage MaintainReport Memory MemoryConfig Metadata Namespace
         NamespaceCount NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError
         RecallResult RecalledFact Receipt ServiceError Similar StaleCursorError Stats StorageError
