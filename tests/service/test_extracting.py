@@ -32,7 +32,7 @@ class Fixed:
 
     def extract(self, text: str) -> Any:
         if isinstance(self.found, Exception):
-            raise self.found
+            raise type(self.found)(*self.found.args)  # anew: a kept one keeps its frames
         return self.found
 
 
