@@ -52,6 +52,7 @@ from plugmem_core.model import (
     Stats,
     Tag,
     TagPage,
+    VectorSpace,
     VerifyReport,
 )
 from plugmem_core.recall import Absence, Evidence, Explanation, FactExplanation, RecallResult
@@ -105,6 +106,7 @@ __all__ = [
     "Tag",
     "TagPage",
     "TooLargeError",
+    "VectorSpace",
     "VectorSpaceError",
     "VerifyReport",
     "WrongTypeError",

@@ -11,6 +11,7 @@ from plugmem_core.embed import Embedder
 from plugmem_core.engine import Engine
 from plugmem_core.errors import InvalidInputError, WrongTypeError
 from plugmem_core.inputs import MAX_DIM, check_count, check_type
+from plugmem_core.model import VectorSpace
 from plugmem_core.verbs import (
     CareVerbs,
     EraseVerbs,
@@ -110,6 +111,25 @@ class Memory(
     def embedder(self) -> Embedder | None:
         """What makes vectors of texts, if anything does."""
         return self._engine.vectorizer.embedder
+
+    @property
+    def vector_space(self) -> VectorSpace | None:
+        """Which vectors the file holds; `None` while it has none."""
+        state = self._engine.state
+        return VectorSpace(state.dim, state.space) if state.dim else None
+
+    def check_vectors(self) -> None:
+        """Refuse an embedder that cannot work with the vectors of the file.
+
+        Opening only warns of it, since words, entities and time answer all the same.
+
+        Raises:
+            VectorSpaceError: They are of another dimension or model.
+
+        >>> Memory.open(":memory:").check_vectors()
+        """
+        self._engine.sync()
+        self._engine.vectorizer.check_space(self._engine.state)
 
     @property
     def path(self) -> Path | None:

@@ -18,6 +18,9 @@ Namespace: TypeAlias = tuple[str, ...]
 Metadata: TypeAlias = dict[str, Any]
 """A JSON object."""
 
+RESERVED = "_plugmem_"
+"""How the metadata keys, tags and keys begin that are the package's own."""
+
 SOURCES = ("bm25", "vector", "graph", "time")
 """The ranked sources, in the order in which they are fused."""
 
@@ -185,6 +188,18 @@ class Tag(NamedTuple):
 
     name: str
     facts: int
+
+
+class VectorSpace(NamedTuple):
+    """Which vectors a file holds.
+
+    Attributes:
+        dim: Components of each.
+        model: What made them, as its embedder calls it; `None` if callers did.
+    """
+
+    dim: int
+    model: str | None
 
 
 class NamespaceCount(NamedTuple):

@@ -17,7 +17,7 @@ PUBLIC = {
         InvalidInputError KeyPage MaintainReport Memory MemoryConfig Metadata Namespace
         NamespaceCount NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError
         RecallResult RecalledFact Receipt ServiceError Similar StaleCursorError Stats StorageError
-        Tag TagPage TooLargeError VectorSpaceError VerifyReport WrongTypeError
+        Tag TagPage TooLargeError VectorSpace VectorSpaceError VerifyReport WrongTypeError
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from plugmem_core.clock import to_datetime
 from plugmem_core.errors import InvalidInputError
-from plugmem_core.model import Fact, Metadata, RecalledFact
+from plugmem_core.model import RESERVED, Fact, Metadata, RecalledFact
 from plugmem_core.recall import FactExplanation
 
 FactField = Literal[
@@ -26,9 +26,6 @@ FactField = Literal[
 
 EXPLANATION = "fact_explanation"
 """The name under which an explanation joins it."""
-
-RESERVED = "_plugmem_"
-"""How the metadata keys begin that are ours; they are never shown."""
 
 _ACCEPTED = get_args(FactField)
 _INSTANTS = {"recorded_at", "valid_from", "valid_to", "expires_at"}

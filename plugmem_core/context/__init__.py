@@ -69,7 +69,7 @@ from plugmem_core.context.result import (
 )
 from plugmem_core.context.savings import ContextSavings
 from plugmem_core.context.sources import RetrievedSource
-from plugmem_core.context.values import ValueStore
+from plugmem_core.context.values import DictValues, ValueStore
 from plugmem_core.context.working import (
     ExactEvidence,
     Hypothesis,
@@ -91,6 +91,7 @@ __all__ = [
     "ContextSavings",
     "ContextWarning",
     "Decision",
+    "DictValues",
     "Estimator",
     "ExactEvidence",
     "Fragment",

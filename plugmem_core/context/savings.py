@@ -7,9 +7,9 @@ from plugmem_core.clock import Clock
 from plugmem_core.context.reading import Record
 from plugmem_core.context.result import Insights
 from plugmem_core.context.values import Age, ValueStore, cutoff, expiry, is_expired, parse
-from plugmem_core.model import Namespace
+from plugmem_core.model import RESERVED, Namespace
 
-EVENTS = "_plugmem_context_events"
+EVENTS = f"{RESERVED}context_events"
 
 _sequence = count()
 

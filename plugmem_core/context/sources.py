@@ -16,10 +16,10 @@ from plugmem_core.context.reading import Record
 from plugmem_core.context.request import Media
 from plugmem_core.context.values import Age, ValueStore, cutoff, expiry, is_expired, parse
 from plugmem_core.errors import InvalidInputError, NotFoundError, ServiceError
-from plugmem_core.model import Namespace
+from plugmem_core.model import RESERVED, Namespace
 
-CONTENTS = "_plugmem_context_contents"
-INDEX = "_plugmem_context_sources"
+CONTENTS = f"{RESERVED}context_contents"
+INDEX = f"{RESERVED}context_sources"
 
 
 class RetrievedSource(Record):

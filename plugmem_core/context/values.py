@@ -1,7 +1,9 @@
 """Where an attached compiler keeps things: collections of JSON values by key."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from threading import Lock
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pydantic import ValidationError
@@ -40,6 +42,49 @@ class ValueStore(Protocol):
     ) -> int:
         """Remove values; returns how many there were."""
         ...
+
+
+class DictValues:
+    """Values in plain dictionaries, gone when the process ends.
+
+    >>> values = DictValues()
+    >>> values.put_values("settings", {"theme": "dark"})
+    >>> values.get_values("settings")
+    {'theme': 'dark'}
+    """
+
+    def __init__(self) -> None:
+        self._collections: dict[tuple[Namespace, str], dict[str, str]] = {}
+        self._lock = Lock()
+
+    def put_values(
+        self, collection: str, values: Mapping[str, Any], *, namespace: Namespace = ()
+    ) -> None:
+        """Store values; what is under a key already is replaced."""
+        written = {key: json.dumps(value) for key, value in values.items()}
+        with self._lock:
+            self._collections.setdefault((namespace, collection), {}).update(written)
+
+    def get_values(
+        self, collection: str, keys: Iterable[str] | None = None, *, namespace: Namespace = ()
+    ) -> dict[str, Any]:
+        """Return values by key; unknown keys are left out, and `None` asks for all."""
+        with self._lock:
+            stored = dict(self._collections.get((namespace, collection), {}))
+        wanted = None if keys is None else set(keys)
+        return {
+            key: json.loads(value)
+            for key, value in stored.items()
+            if wanted is None or key in wanted
+        }
+
+    def delete_values(
+        self, collection: str, keys: Iterable[str], *, namespace: Namespace = ()
+    ) -> int:
+        """Remove values; returns how many there were."""
+        with self._lock:
+            stored = self._collections.get((namespace, collection), {})
+            return sum(stored.pop(key, None) is not None for key in set(keys))
 
 
 def parse(model: type[R], value: object) -> R | None:

@@ -10,9 +10,9 @@ from plugmem_core.context.reading import Record, Text, read_id
 from plugmem_core.context.values import ValueStore, parse
 from plugmem_core.errors import InvalidInputError, ServiceError
 from plugmem_core.inputs import check_json
-from plugmem_core.model import Namespace
+from plugmem_core.model import RESERVED, Namespace
 
-COLLECTIONS = "_plugmem_context_working_"
+COLLECTIONS = f"{RESERVED}context_working_"
 
 Id = Annotated[int, BeforeValidator(lambda value: read_id(value, "the id"))]
 

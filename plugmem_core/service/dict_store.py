@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from plugmem_core.clock import Clock, checked, system_clock
+from plugmem_core.context import DictValues
 from plugmem_core.embed import Embedder
 from plugmem_core.errors import ServiceError
 from plugmem_core.filters import parse_filter
 from plugmem_core.inputs import check_ttl
+from plugmem_core.model import Namespace
 from plugmem_core.service.records import Link
 from plugmem_core.service.scoring import bm25, cosine, reciprocal_ranks
 from plugmem_core.service.store import (
@@ -69,6 +71,7 @@ class DictStore:
         self._state = _State()
         self._vectors: dict[str, Vector | None] = {}
         self._writing = RLock()
+        self._values = DictValues()
 
     @property
     def clock(self) -> Clock:
@@ -79,6 +82,20 @@ class DictStore:
     def embedder(self) -> Embedder | None:
         """What makes vectors."""
         return self._embedder
+
+    @property
+    def vector_space(self) -> None:
+        """None is stored: vectors are made when they are needed."""
+
+    @property
+    def values(self) -> DictValues:
+        """Where an agent's contexts are kept."""
+        return self._values
+
+    @property
+    def namespace(self) -> Namespace:
+        """The scope of those values."""
+        return ()
 
     @contextmanager
     def transaction(self) -> Iterator["_DictWrites"]:

@@ -11,7 +11,7 @@ from plugmem_core.embed import Embedder
 from plugmem_core.errors import ServiceError
 from plugmem_core.inputs import check_namespace, check_type
 from plugmem_core.memory import Memory
-from plugmem_core.model import Edge, Fact, Namespace, RecalledFact
+from plugmem_core.model import RESERVED, Edge, Fact, Namespace, RecalledFact, VectorSpace
 from plugmem_core.service.records import Link
 from plugmem_core.service.scoring import cosine
 from plugmem_core.service.store import (
@@ -23,11 +23,14 @@ from plugmem_core.service.store import (
     Question,
     StoredMemory,
 )
-from plugmem_core.store import Vector, dump_json
-from plugmem_core.verbs.base import MAX_PAGE
+from plugmem_core.store import Vector
+from plugmem_core.verbs.listing import every
 
 CONFIDENCE = "confidence"
 """The collection of values that holds what feedback taught."""
+
+MEMORY, ENTITY = f"{RESERVED}memory", f"{RESERVED}entity"
+"""The tags of what a fact stands for."""
 
 FIRST_RANKED = 1_000
 """Candidates among which a floor is looked for, when one is asked for."""
@@ -41,8 +44,7 @@ class EngineStore:
     A memory is a fact whose key is its id, written with 20 digits so that keys sort as ids
     do. Its subject, and both ends of edges, are named `node` and the id: by names of
     entities, `C` and `C#` would be one. Every fact carries one tag, which says what it
-    stands for and how deep the namespace is, so that neither entities nor what others
-    wrote here or below are taken for memories.
+    stands for, so that neither entities nor what others wrote here are taken for memories.
 
     Args:
         memory: It stays the caller's; `close` leaves it open.
@@ -59,8 +61,6 @@ class EngineStore:
         check_type(memory, Memory, "memory", "a Memory")
         self.memory = memory
         self.namespace = check_namespace(namespace)
-        depth = len(self.namespace)
-        self._tags = {False: f"memory/{depth}", True: f"entity/{depth}"}
 
     @property
     def clock(self) -> Clock:
@@ -71,6 +71,16 @@ class EngineStore:
     def embedder(self) -> Embedder | None:
         """What makes vectors."""
         return self.memory.embedder
+
+    @property
+    def vector_space(self) -> VectorSpace | None:
+        """Which vectors the file holds; `None` while it has none."""
+        return self.memory.vector_space
+
+    @property
+    def values(self) -> Memory:
+        """Where an agent's contexts are kept: in the same file."""
+        return self.memory
 
     @contextmanager
     def transaction(self) -> Iterator["_EngineWrites"]:
@@ -85,21 +95,15 @@ class EngineStore:
         keys = [key_of(one) for one in ids]
         if not keys:
             return {}
-        facts = self.memory.get_by_keys(keys, namespace=self.namespace)
+        facts = self.memory.get_by_keys(keys, namespace=self.namespace, below=False)
         nodes = (self._node(fact) for fact in facts if self._is_ours(fact))
         return {node.id: node for node in nodes}
 
     def ids(self, after: int) -> Iterator[int]:
         """Yield the ids of nodes beyond one, ascending."""
-        scope = dump_json(self.namespace)
-        last = "" if after < 0 else key_of(after)
-        while True:
-            engine = self.memory._ready()
-            keys = engine.store.keys(scope, last, engine.clock(), MAX_PAGE)
-            yield from (int(key) for key in keys if len(key) == 20 and key.isdecimal())
-            if len(keys) < MAX_PAGE:
-                return
-            last = keys[-1]
+        first = "" if after < 0 else key_of(after)
+        keys = every(self.memory.keys, after=first, namespace=self.namespace)
+        return (int(key) for key in keys if len(key) == 20 and key.isdecimal())
 
     def search(self, question: Question) -> list[Hit]:
         """Return the memories that answer a question, best first."""
@@ -160,14 +164,12 @@ class EngineStore:
 
     def tag_of(self, *, is_entity: bool) -> str:
         """Return the tag of what a fact stands for."""
-        return self._tags[is_entity]
+        return ENTITY if is_entity else MEMORY
 
     def _nearest(self, question: Question) -> list[Hit]:
-        engine = self.memory._ready()
-        vector, failure = engine.vectorizer.query(question.text, engine.state)
-        if failure is not None:
-            raise ServiceError(f"the question has no vector, so {failure}; check the embedder")
+        vector = self.memory.embed_query(question.text)
         if vector is None:
+            self._refuse_failure(question.text)
             return []
         # Recency would reorder them: places are all that the engine fuses.
         result = self.memory.recall(
@@ -183,6 +185,14 @@ class EngineStore:
         ]
         return sorted(hits, key=lambda hit: -hit.rank_score)
 
+    def _refuse_failure(self, question: str) -> None:
+        """Raise if a question has no vector because the embedder failed."""
+        why = self.memory.recall(question, sources=["vector"], k=1, explain=True).explanation
+        if why is not None and why.notes:
+            raise ServiceError(
+                f"the question has no vector, so {'; '.join(why.notes)}; check the embedder"
+            )
+
     def _cosines(self, question: Vector, facts: Sequence[RecalledFact]) -> list[float]:
         """Return exact cosines: the index has vectors to a hundredth only."""
         stored = self.memory.vectors([fact.id for fact in facts], namespace=self.namespace)
@@ -191,27 +201,26 @@ class EngineStore:
     def _scope(self, question: Question, k: int) -> dict[str, Any]:
         return {
             "k": k,
-            "tags": [self._tags[False]],
+            "tags": [MEMORY],
             "where": question.where,
             "token_budget": None,
             "namespace": self.namespace,
+            "below": False,
         }
 
     def _is_ours(self, fact: Fact) -> bool:
-        return fact.namespace == self.namespace and not set(self._tags.values()).isdisjoint(
-            fact.tags
-        )
+        return MEMORY in fact.tags or ENTITY in fact.tags
 
     def _node(self, fact: Fact | RecalledFact) -> StoredMemory:
         assert fact.key is not None  # noqa: S101 - for the type checker; the tag is ours
-        return StoredMemory(int(fact.key), fact.text, fact.metadata, self._tags[True] in fact.tags)
+        return StoredMemory(int(fact.key), fact.text, fact.metadata, ENTITY in fact.tags)
 
     def _links_in(self, edges: Iterable[Edge]) -> list[Link]:
         return list(_links(edge for edge in edges if edge.namespace == self.namespace))
 
     def _count(self, *, is_entity: bool) -> int:
-        name = self._tags[is_entity]
-        tags = self.memory.tags(name, namespace=self.namespace, limit=1)
+        name = self.tag_of(is_entity=is_entity)
+        tags = self.memory.tags(name, namespace=self.namespace, below=False, limit=1)
         return next((tag.facts for tag in tags if tag.name == name), 0)
 
 

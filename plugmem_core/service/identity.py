@@ -9,10 +9,10 @@ import re
 
 from plugmem_core.errors import InvalidInputError, WrongTypeError, shown
 from plugmem_core.extraction.protocol import canonical
+from plugmem_core.model import RESERVED
 from plugmem_core.text.fnv import fnv1a64
 
-RESERVED_PREFIX = "_plugmem_"
-DATE_KEY = "_plugmem_date"
+DATE_KEY = f"{RESERVED}date"
 CONTENT_KEY = "content"
 
 ABOUT = "about"
@@ -41,7 +41,7 @@ def entity_id(name: str) -> int:
     >>> entity_id("Ada Lovelace") == entity_id(" ada lovelace")
     True
     """
-    return fnv1a64(f"\0{RESERVED_PREFIX}entity_hub\0{canonical(name)}")
+    return fnv1a64(f"\0{RESERVED}entity_hub\0{canonical(name)}")
 
 
 def edge_id(source: int, target: int, label: str) -> int:
@@ -62,7 +62,7 @@ def is_reserved(key: str) -> bool:
     >>> [is_reserved(key) for key in ("content", "_plugmem_x", "_plugmem_date", "year")]
     [True, True, False, False]
     """
-    return key == CONTENT_KEY or (key.startswith(RESERVED_PREFIX) and key != DATE_KEY)
+    return key == CONTENT_KEY or (key.startswith(RESERVED) and key != DATE_KEY)
 
 
 def check_memory_id(value: object, name: str) -> int:

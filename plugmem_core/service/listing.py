@@ -89,6 +89,7 @@ class StatusVerbs(ServiceVerbs):
             counts.facts,
             counts.entities,
             counts.edges,
+            self._store.vector_space,
         )
 
     alist_memories = twin(list_memories)

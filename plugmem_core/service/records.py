@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from plugmem_core.model import Listed
+from plugmem_core.model import Listed, VectorSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +233,8 @@ class MemoryStatus:
         facts: Memories that have not expired.
         entities: Entities.
         edges: Edges, those of expired memories included.
+        vectors: Which vectors are stored, by what made them; `None` while there are none, or
+            where they are made anew when they are needed.
     """
 
     embedder: EmbedderStatus | None
@@ -240,6 +242,7 @@ class MemoryStatus:
     facts: int
     entities: int
     edges: int
+    vectors: VectorSpace | None = None
 
 
 _IDS = ("id", "source", "target")

@@ -5,6 +5,7 @@ from typing import Self
 
 from plugmem_core.clock import Clock, system_clock
 from plugmem_core.config import MemoryConfig
+from plugmem_core.context import ContextCompiler, ContextDesk
 from plugmem_core.embed import Embedder
 from plugmem_core.extraction.protocol import Extractor
 from plugmem_core.inputs import check_type
@@ -12,10 +13,10 @@ from plugmem_core.memory import Memory
 from plugmem_core.model import Namespace
 from plugmem_core.service.base import Counters
 from plugmem_core.service.config import ServiceConfig
+from plugmem_core.service.contexts import ContextVerbs
 from plugmem_core.service.engine_store import EngineStore
 from plugmem_core.service.evidence import EvidenceVerbs
 from plugmem_core.service.listing import StatusVerbs
-from plugmem_core.service.pulling import PullVerbs
 from plugmem_core.service.relating import RelateVerbs
 from plugmem_core.service.remembering import RememberVerbs
 from plugmem_core.service.store import MemoryStore
@@ -24,7 +25,7 @@ from plugmem_core.verbs.base import Closing, twin
 _ROOM_FOR_DATE = 64  # bytes of JSON
 
 
-class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, StatusVerbs, Closing):
+class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, StatusVerbs, Closing):
     """An agent's memory: remember, recall, relate, forget, and why.
 
     Every verb has an async twin with an `a` before its name.
@@ -34,6 +35,7 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
         extractor: What finds entities and relations in text, for `remember_extracted` and,
             with `ServiceConfig.autograph`, for `remember`.
         config: Limits and defaults.
+        compiler: The estimator, prices, policy and limits that contexts are compiled with.
 
     >>> with MemoryService.open(":memory:") as service:
     ...     cause = service.remember("the pump leaked in March")
@@ -48,6 +50,7 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
         *,
         extractor: Extractor | None = None,
         config: ServiceConfig | None = None,
+        compiler: ContextCompiler | None = None,
     ) -> None:
         check_type(
             store, MemoryStore, "store", "an EngineStore, a DictStore or another MemoryStore"
@@ -60,6 +63,13 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
         self._extractor = extractor
         self._config = limits
         self._counters = Counters()
+        self._desk = ContextDesk(
+            store.values,
+            namespace=store.namespace,
+            clock=store.clock,
+            compiler=compiler,
+            pull=self.pull,
+        )
 
     @classmethod
     def open(
@@ -70,6 +80,7 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
         extractor: Extractor | None = None,
         namespace: Namespace = ("service",),
         config: ServiceConfig | None = None,
+        compiler: ContextCompiler | None = None,
         read_only: bool = False,
         clock: Clock = system_clock,
     ) -> Self:
@@ -82,6 +93,7 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
             namespace: The scope in the file; services in different ones know nothing of
                 each other.
             config: Limits and defaults.
+            compiler: What contexts are compiled with.
             read_only: Refuse writes, and do not make the file.
             clock: Returns now in Unix milliseconds.
 
@@ -105,9 +117,13 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
             clock=clock,
         )
         try:
-            engine = memory._ready()
-            engine.vectorizer.check_space(engine.state)  # no recall would find by vectors
-            return cls(_OwnedStore(memory, namespace), extractor=extractor, config=limits)
+            memory.check_vectors()  # else no recall would find by them
+            return cls(
+                _OwnedStore(memory, namespace),
+                extractor=extractor,
+                config=limits,
+                compiler=compiler,
+            )
         except BaseException:
             memory.close()
             raise
@@ -135,6 +151,7 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
         extractor: Extractor | None = None,
         namespace: Namespace = ("service",),
         config: ServiceConfig | None = None,
+        compiler: ContextCompiler | None = None,
         read_only: bool = False,
         clock: Clock = system_clock,
     ) -> Self:
@@ -145,6 +162,7 @@ class MemoryService(RememberVerbs, PullVerbs, RelateVerbs, EvidenceVerbs, Status
             extractor=extractor,
             namespace=namespace,
             config=config,
+            compiler=compiler,
             read_only=read_only,
             clock=clock,
         )

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from plugmem_core.clock import Clock
+from plugmem_core.context import ValueStore
 from plugmem_core.embed import Embedder
+from plugmem_core.model import Namespace, VectorSpace
 from plugmem_core.service.config import Mode
 from plugmem_core.service.records import Link
 
@@ -121,6 +123,18 @@ class MemoryStore(Protocol):
     @property
     def embedder(self) -> Embedder | None:
         """What makes vectors; mode `"vector"` needs one."""
+
+    @property
+    def vector_space(self) -> VectorSpace | None:
+        """Which vectors are stored; `None` where there are none."""
+
+    @property
+    def values(self) -> ValueStore:
+        """Where an agent's contexts are kept, beside its memories."""
+
+    @property
+    def namespace(self) -> Namespace:
+        """The scope of those values."""
 
     def transaction(self) -> AbstractContextManager[Writes]:
         """Write all that the block writes, or nothing; nobody else writes meanwhile.

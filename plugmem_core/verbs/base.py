@@ -106,12 +106,12 @@ class Verbs:
         engine.sync()
         return engine
 
-    def _visible(self, namespace: Namespace, *, current: bool = False) -> Scope:
+    def _visible(self, namespace: Namespace, *, current: bool = False, below: bool = True) -> Scope:
         """Return the scope of what a namespace may see at all, or of its current facts."""
         # Every instant of validity: listings show what is planned, too.
         now = self._engine.clock()
         scope = Scope(MAX_MS, OPEN, now, closed=not current, unknown_closings=False)
-        mask = self._engine.index.spaces.mask(namespace)
+        mask = self._engine.index.spaces.mask(namespace, below=below)
         if mask is not None:
             scope.restrict_namespaces(mask)
         return scope

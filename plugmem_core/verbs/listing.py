@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from plugmem_core.clock import Instant
-from plugmem_core.inputs import check_count, check_key, check_namespace
+from plugmem_core.inputs import MAX_KEY_BYTES, check_count, check_key, check_namespace
 from plugmem_core.kernels import NO_ID, IdSet
 from plugmem_core.model import FactPage, KeyPage, Namespace, NamespaceCount, NamespacePage
 from plugmem_core.recall import Query, build_scope, make_query, passing_facts
 from plugmem_core.store import dump_json
+from plugmem_core.text import check_text
 from plugmem_core.verbs.base import (
     MAX_PAGE,
     Verbs,
@@ -151,11 +152,17 @@ class ListingVerbs(Verbs):
         )
 
     def keys(
-        self, *, namespace: Namespace = (), limit: int = 64, cursor: str | None = None
+        self,
+        *,
+        after: str = "",
+        namespace: Namespace = (),
+        limit: int = 64,
+        cursor: str | None = None,
     ) -> KeyPage:
         """Return the keys of current facts, sorted.
 
         Args:
+            after: Only keys beyond this one.
             namespace: Where the facts live; not what lies below it.
             limit: Most keys of the page, 1,000 at most.
             cursor: `next_cursor` of the page before.
@@ -171,10 +178,11 @@ class ListingVerbs(Verbs):
         """
         scope = check_namespace(namespace)
         size = check_count(limit, "limit", most=MAX_PAGE)
-        listing = ("keys", scope)
-        after = "" if cursor is None else decode_cursor(listing, cursor)
+        first = check_text(after, "after", max_bytes=MAX_KEY_BYTES)
+        listing = ("keys", first, scope)
+        last = first if cursor is None else decode_cursor(listing, cursor)
         engine = self._ready()
-        found = engine.store.keys(dump_json(scope), after, engine.clock(), size + 1)
+        found = engine.store.keys(dump_json(scope), last, engine.clock(), size + 1)
         page, more = first_page(found, size)
         return KeyPage(tuple(page), encode_cursor(listing, page[-1]) if more else None)
 

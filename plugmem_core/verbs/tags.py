@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from plugmem_core.inputs import check_count, check_namespace, check_tag
+from plugmem_core.inputs import check_count, check_namespace, check_tag, check_type
 from plugmem_core.model import Namespace, Tag, TagPage
 from plugmem_core.text import check_text
 from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, first_page, twin
@@ -16,6 +16,7 @@ class TagVerbs(Verbs):
         prefix: str = "",
         *,
         namespace: Namespace = (),
+        below: bool = True,
         limit: int = 64,
         cursor: str | None = None,
     ) -> TagPage:
@@ -24,6 +25,7 @@ class TagVerbs(Verbs):
         Args:
             prefix: Only tags that start with this, case included.
             namespace: The scope: itself and what lies below it.
+            below: Whether what lies below it is in the scope.
             limit: Most tags of the page, 1,000 at most.
             cursor: `next_cursor` of the page before.
 
@@ -39,11 +41,12 @@ class TagVerbs(Verbs):
         scope = check_namespace(namespace)
         start = check_text(prefix, "prefix", max_bytes=65_536)
         size = check_count(limit, "limit", most=MAX_PAGE)
-        listing = ("tags", start, scope)
+        check_type(below, bool, "below", "True or False")
+        listing = ("tags", start, scope, below)
         after = "" if cursor is None else decode_cursor(listing, cursor)
         engine = self._ready()
         with engine.gate:
-            current = self._visible(scope, current=True)
+            current = self._visible(scope, current=True, below=below)
             counts = engine.index.tags.counts(start, engine.index.facts, current)
         page, more = first_page((Tag(*one) for one in counts if one[0] > after), size)
         return TagPage(tuple(page), encode_cursor(listing, page[-1].name) if more else None)

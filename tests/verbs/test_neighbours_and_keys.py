@@ -102,6 +102,16 @@ def test_keys_of_current_facts_come_sorted_page_by_page(memory: Memory, clock: C
         memory.keys(namespace=("x",), cursor=first.next_cursor)
 
 
+def test_keys_beyond_one_are_listed(memory: Memory) -> None:
+    memory.remember_many({"text": key, "key": key} for key in "abcd")
+    assert memory.keys(after="b").keys == ("c", "d")
+    assert memory.keys(after="aa").keys == ("b", "c", "d")
+    page = memory.keys(after="a", limit=1)
+    assert memory.keys(after="a", cursor=page.next_cursor).keys == ("c", "d")
+    with pytest.raises(StaleCursorError):
+        memory.keys(after="b", cursor=page.next_cursor)
+
+
 def test_keys_of_other_namespaces_are_not_listed(memory: Memory) -> None:
     for scope in [(), ("x",), ("x", "y")]:
         memory.remember("text", key="-".join(("k", *scope)), namespace=scope)
