@@ -2,7 +2,8 @@
 
 | node                        | fact                                                             |
 |-----------------------------|------------------------------------------------------------------|
-| `id`                        | `key`                                                            |
+| a chunk's `id`              | `key`                                                            |
+| an entity's `id`            | `key`: `_plugmem_entity:` and its digest                         |
 | `name`, a chunk's `id`      | `entity`, where it has a letter or digit                         |
 | a chunk's `text`            | `text`, verbatim; the id in place of a blank one                 |
 | an entity, readable         | `text`: name, label, and the properties that are texts           |
@@ -17,8 +18,10 @@
 | `properties`                | `metadata`, as they are                                          |
 | what it is                  | one of `tags`: `relation`                                        |
 
-Entities of a memory are told apart by their words alone, ids of nodes by every character. So
-the graph is looked up by keys and by the metadata under `_plugmem_graph`, which is never shown:
+An entity and a chunk may have the same id, and relations know ids alone: `ends_of` tells which
+of the two is meant. Entities of a memory are told apart by their words, ids of nodes by every
+character. So the graph is looked up by keys and by the metadata under `_plugmem_graph`, which
+is never shown:
 
 | there         | of             | is                                                           |
 |---------------|----------------|--------------------------------------------------------------|
@@ -43,6 +46,7 @@ from hashlib import blake2b
 from typing import Any, TypeAlias
 
 from llama_index.core.graph_stores.types import (
+    KG_SOURCE_REL,
     TRIPLET_SOURCE_KEY,
     VECTOR_SOURCE_KEY,
     ChunkNode,
@@ -56,18 +60,21 @@ from plugmem_core import Fact, InvalidInputError, Metadata, Namespace, RecalledF
 from plugmem_core.adapters.fields import RESERVED, visible
 from plugmem_core.errors import shown as shortened
 from plugmem_core.inputs import VectorLike
-from plugmem_core.text.names import entity_key
+from plugmem_core.text import names
 
 RECORD = f"{RESERVED}graph"
 """The metadata key of what the graph knows of a fact."""
 
-RELATION_KEY = f"{RESERVED}relation:"
-"""How the keys of relations begin."""
+ENTITY_KEY, RELATION_KEY = f"{RESERVED}entity:", f"{RESERVED}relation:"
+"""How the keys of entities and of relations begin."""
 
 ENTITY, CHUNK, RELATION = "entity", "chunk", "relation"
 
 MENTIONS = "MENTIONS"
 """The label of the relation by which a chunk names its entities."""
+
+STRUCTURE = (MENTIONS, KG_SOURCE_REL, "PARENT", "PREVIOUS", "NEXT", "CHILD")
+"""Labels of relations that tell how texts hang together, and nothing about the world."""
 
 DOCUMENT_KEYS = ("ref_doc_id", "doc_id", "document_id")
 """Properties under which stores of LlamaIndex keep the document of a chunk."""
@@ -125,6 +132,11 @@ class Element:
         """The key of its fact."""
         if isinstance(self.shown, Relation):
             return relation_key(self.shown)
+        return self.shown.id if isinstance(self.shown, ChunkNode) else entity_key(self.shown.id)
+
+    @property
+    def id(self) -> str:
+        """The id of a node, the label of a relation."""
         return self.shown.id
 
     @property
@@ -144,8 +156,16 @@ class Element:
 
 def relation_key(relation: Relation) -> str:
     """Return the key of the fact that a relation is."""
-    triple = json.dumps([relation.source_id, relation.label, relation.target_id])
-    return RELATION_KEY + blake2b(triple.encode(), digest_size=16).hexdigest()
+    return RELATION_KEY + _digest([relation.source_id, relation.label, relation.target_id])
+
+
+def entity_key(node_id: str) -> str:
+    """Return the key of the fact that the entity of an id is."""
+    return ENTITY_KEY + _digest(node_id)
+
+
+def _digest(value: object) -> str:
+    return blake2b(json.dumps(value).encode(), digest_size=16).hexdigest()
 
 
 def entity_id(name: str) -> str:
@@ -184,8 +204,6 @@ def merged(old: Element | None, new: Element) -> Element:
     """
     if old is None:
         return new
-    if old.kind != new.kind:
-        return replace(new, first=old.first, fact=old.fact)
     shown, rest = new.shown, new.rest
     if not rest:
         shown = shown.model_copy(update={"properties": old.shown.properties | shown.properties})
@@ -316,7 +334,7 @@ def to_llama_node(chunk: Element) -> BaseNode:
 def _name(text: str) -> str | None:
     """Return a text if it can name an entity of the memory."""
     try:
-        entity_key(text)
+        names.entity_key(text)
     except InvalidInputError:
         return None
     return text

@@ -2,7 +2,8 @@
 
 | there       | is                                                                              |
 |-------------|---------------------------------------------------------------------------------|
-| `nodes`     | nodes by id; a chunk's properties tell the LlamaIndex node that it was          |
+| `nodes`     | nodes by id; a chunk's properties tell the LlamaIndex node that it was. One     |
+|             | whose id an entity has too is under `_plugmem_chunk:` and the id                |
 | `relations` | relations by source, label and target, joined by `_`                            |
 | `triplets`  | lists of source, label and target                                               |
 """
@@ -13,15 +14,20 @@ from typing import Any
 from llama_index.core.graph_stores.types import ChunkNode, EntityNode, Relation
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
-from llama_index_plugmem._graph import RELATION, Element, to_llama_node
+from llama_index_plugmem._graph import CHUNK, RELATION, Element, entity_key, to_llama_node
 from llama_index_plugmem._graph_input import from_llama_node, from_node, from_relation
 from llama_index_plugmem._graph_reads import GraphReader, as_node
 from llama_index_plugmem._mapping import NODE
 from plugmem_core import InvalidInputError, Namespace
+from plugmem_core.adapters.fields import RESERVED
 from plugmem_core.errors import shown
 
 _NODE_CONTENT = "_node_content"
 """The property by which stores of LlamaIndex tell the node that a chunk was."""
+
+
+SHARED = f"{RESERVED}chunk:"
+"""What stands before the id of a chunk that an entity has, too."""
 
 
 def to_json(reader: GraphReader) -> dict[str, Any]:
@@ -29,6 +35,7 @@ def to_json(reader: GraphReader) -> dict[str, Any]:
     elements = reader.find(None, None)
     ids = [element.fact.id for element in elements if element.fact is not None]
     vectors = reader.memory.vectors(ids)
+    keys = {element.key for element in elements}
     nodes: dict[str, Any] = {}
     for element, vector in zip(elements, vectors, strict=True):
         embedding = None if vector is None else vector.tolist()
@@ -36,7 +43,8 @@ def to_json(reader: GraphReader) -> dict[str, Any]:
         if NODE in element.rest:
             told = node_to_metadata_dict(to_llama_node(element), remove_text=True)
             node = node.model_copy(update={"properties": told})
-        nodes[element.key] = node.model_dump()
+        shared = element.kind == CHUNK and entity_key(element.id) in keys
+        nodes[SHARED + element.id if shared else element.id] = node.model_dump()
     relations = [
         element.shown
         for element in sorted(reader.elements([RELATION]), key=lambda one: one.place)
@@ -76,7 +84,7 @@ def _node(key: str, told: Mapping[str, Any], namespace: Namespace) -> Element:
             f"{place} is {shown(told)}; give an entity, with a name, or a chunk, with a text"
         )
     # The id that a chunk without one had is a hash that no other process gives.
-    chunk = ChunkNode.model_validate({**told, "id_": key})
+    chunk = ChunkNode.model_validate({**told, "id_": key.removeprefix(SHARED)})
     if _NODE_CONTENT not in chunk.properties:
         return from_node(chunk, place)
     node = metadata_dict_to_node(chunk.properties, chunk.text)

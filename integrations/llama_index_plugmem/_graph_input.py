@@ -11,7 +11,7 @@ from llama_index.core.graph_stores.types import (
 )
 from llama_index.core.schema import BaseNode, MetadataMode
 
-from llama_index_plugmem._graph import DOCUMENT_KEYS, RELATION_KEY, Element
+from llama_index_plugmem._graph import DOCUMENT_KEYS, Element
 from llama_index_plugmem._mapping import NODE, NodeMapping
 from llama_index_plugmem._mapping import to_fact as node_to_fact
 from plugmem_core import InvalidInputError, Namespace, WrongTypeError
@@ -80,10 +80,10 @@ def from_llama_node(node: object, namespace: Namespace, place: str) -> Element:
 def _check_id(node_id: str, place: str) -> None:
     if not node_id.strip():
         raise InvalidInputError(f"{place} has the id {shown(node_id)}, which is blank; name it")
-    if node_id.startswith(RELATION_KEY):
+    if node_id.startswith(RESERVED):
         raise InvalidInputError(
-            f"{place} has the id {shown(node_id)}; ids that begin with {RELATION_KEY} are "
-            "those of relations, so give it another"
+            f"{place} has the id {shown(node_id)}; ids that begin with {RESERVED} are the "
+            "memory's own, so give it another"
         )
 
 

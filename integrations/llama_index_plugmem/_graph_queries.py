@@ -7,7 +7,7 @@ from llama_index.core.graph_stores.types import LabelledNode, PropertyGraphStore
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
-from llama_index_plugmem._graph import CHUNK, to_llama_node
+from llama_index_plugmem._graph import to_llama_node
 from llama_index_plugmem._graph_reads import GraphReader, Properties, PropertyMatch, as_node
 from llama_index_plugmem._graph_schema import Schema, make_schema, schema_text
 from llama_index_plugmem._graph_search import search
@@ -38,7 +38,8 @@ class GraphQueries(PropertyGraphStore):
             properties: Values by name. `name` is also the name of an entity, `ref_doc_id`,
                 `doc_id` and `document_id` the document of a chunk, `triplet_source_id` any of
                 the sources. Empty or `None` for no restriction.
-            ids: Ids; unknown ones are left out. Empty or `None` for no restriction.
+            ids: Ids; unknown ones are left out, and of one that an entity and a chunk have,
+                both are returned. Empty or `None` for no restriction.
             as_of: The instant to look from, in place of the store's.
         """
         found = self._reader(as_of).find(self._properties(properties), texts(ids, "ids"))
@@ -115,9 +116,8 @@ class GraphQueries(PropertyGraphStore):
             as_of: The instant to look from, in place of the store's.
         """
         wanted = texts(node_ids, "node_ids")
-        nodes = self._reader(as_of).nodes(wanted)
-        found = (nodes[one] for one in dict.fromkeys(wanted) if one in nodes)
-        return [to_llama_node(one) for one in found if one.kind == CHUNK]
+        chunks = self._reader(as_of).chunks(wanted)
+        return [to_llama_node(chunks[one]) for one in dict.fromkeys(wanted) if one in chunks]
 
     def vector_query(
         self, query: VectorStoreQuery, *, as_of: Instant | None = None, **_kwargs: Any

@@ -19,8 +19,10 @@ from llama_index_plugmem._graph import (
     MENTIONS,
     RECORD,
     RELATION,
+    STRUCTURE,
     Element,
     entity_id,
+    entity_key,
     is_of_graph,
     to_element,
 )
@@ -67,9 +69,19 @@ class GraphReader:
         return {element.key: element for element in found}
 
     def nodes(self, ids: Iterable[str]) -> dict[str, Element]:
-        """Return nodes by id; unknown ones are left out."""
-        found = self.stored(ids)
-        return {key: one for key, one in found.items() if one.kind != RELATION}
+        """Return the entities and chunks of ids, by key; unknown ones are left out."""
+        wanted = set(ids)
+        found = self.stored(key for one in wanted for key in (one, entity_key(one)))
+        # A key that is no id of a node may have been given for one.
+        return {key: one for key, one in found.items() if one.kind != RELATION and one.id in wanted}
+
+    def chunks(self, ids: Iterable[str]) -> dict[str, Element]:
+        """Return chunks by id; unknown ones are left out."""
+        return {key: one for key, one in self.stored(ids).items() if one.kind == CHUNK}
+
+    def entities(self, ids: Iterable[str]) -> dict[str, Element]:
+        """Return entities by key; unknown ones are left out."""
+        return self.stored(map(entity_key, ids))
 
     def elements(self, kinds: Sequence[str], *conditions: Where) -> Iterator[Element]:
         """Yield the elements of some kinds that meet conditions, a page at a time."""
@@ -107,9 +119,23 @@ class GraphReader:
         """Yield the relations that start or end at nodes."""
         return self.elements([RELATION], touching(ids)) if ids else iter(())
 
-    def named(self, names: Collection[str]) -> list[str]:
-        """Return the ids of the entities with names."""
-        return [key for key, one in self.nodes(_ids_of(names)).items() if one.kind == ENTITY]
+    def idle(self, ids: Collection[str], beside: Collection[str]) -> dict[str, Element]:
+        """Return the placeholders among ids that no relation holds, by key.
+
+        Args:
+            ids: Ids of nodes.
+            beside: Keys of relations that do not count.
+        """
+        found = {key: one for key, one in self.entities(ids).items() if one.placeholder}
+        for relation in self.relations_of([one.id for one in found.values()]):
+            if relation.key not in beside:
+                for end in ends(relation):
+                    found.pop(entity_key(end), None)
+        return found
+
+    def named(self, names: Collection[str]) -> dict[str, Element]:
+        """Return the entities with names, by key."""
+        return self.entities(_ids_of(names))
 
     def related(
         self, labels: Collection[str], properties: "Properties | None"
@@ -121,10 +147,10 @@ class GraphReader:
             found = self.elements([RELATION], *properties.conditions())
             yield from filter(properties.match, found)
 
-    def of_documents(self, ids: Collection[str]) -> set[str]:
-        """Return the ids of the chunks of documents."""
+    def of_documents(self, ids: Collection[str]) -> dict[str, Element]:
+        """Return the chunks of documents, by id."""
         document = {f"{RECORD}.document": {"$in": list(ids)}}
-        return {one.key for one in self.elements([CHUNK], document)} if ids else set()
+        return {one.id: one for one in self.elements([CHUNK], document)} if ids else {}
 
     def brought_by(self, sources: Collection[str]) -> Iterator[Element]:
         """Yield the entities and relations that came from sources."""
@@ -160,8 +186,8 @@ class GraphReader:
             )
             for chunk in map(to_element, result.facts[done:]):
                 assert isinstance(chunk.shown, ChunkNode)  # noqa: S101 - for the type checker
-                if chunk.key not in beside and _in_a_row(words, tokenize(chunk.shown.text)):
-                    return chunk.key
+                if chunk.id not in beside and _in_a_row(words, tokenize(chunk.shown.text)):
+                    return chunk.id
             if not result.truncated:
                 break
             size, done = 4 * size, len(result.facts)
@@ -190,7 +216,7 @@ class GraphReader:
         if properties is None:
             found = list(self.elements([RELATION], *conditions))
         else:
-            having = {node.key for node in self.find(properties, None)}
+            having = {node.id for node in self.find(properties, None)}
             either = {"$or": [{"$and": [{}, *properties.conditions()]}, touching(having)]}
             found = [
                 one
@@ -217,12 +243,15 @@ class GraphReader:
         found: list[Triplet] = []
         nodes: dict[str, Element] = {}
         seen: set[str] = set()
+        read: set[str] = set()
         here, visited = set(ids), set(ids)
         for _ in range(depth):
             there: set[str] = set()
             for page in _paged(one for one in self.relations_of(here) if one.key not in seen):
                 seen.update(one.key for one in page)
-                nodes |= self.nodes({end for one in page for end in ends(one)} - nodes.keys())
+                unread = {end for one in page for end in ends(one)} - read
+                nodes |= self.nodes(unread)
+                read |= unread
                 for one in page:
                     triple = _triple(one, nodes)
                     if triple is None or _tells_provenance(triple):
@@ -298,6 +327,25 @@ def ends(relation: Element) -> tuple[str, str]:
     return shown.source_id, shown.target_id
 
 
+def ends_of(
+    relation: Element, nodes: Mapping[str, Element]
+) -> tuple[Element | None, Element | None]:
+    """Return both ends of a relation, among nodes by key.
+
+    Of an entity and a chunk with the same id the entity is meant, but by relations about texts
+    the chunk, save for what a chunk mentions.
+    """
+    label = relation.shown.label
+    chunk_first = label in STRUCTURE, label in STRUCTURE and label != MENTIONS
+    source, target = (
+        nodes.get(end, nodes.get(entity_key(end)))
+        if chunk
+        else nodes.get(entity_key(end), nodes.get(end))
+        for end, chunk in zip(ends(relation), chunk_first, strict=True)
+    )
+    return source, target
+
+
 def _from_source(source: str) -> Where:
     return {f"{RECORD}.sources": {"$contains": source}}
 
@@ -359,7 +407,7 @@ def _paged(elements: Iterable[Element], size: int = 256) -> Iterator[list[Elemen
 
 def _triple(relation: Element, nodes: Mapping[str, Element]) -> Triplet | None:
     """Return a relation with its ends; `None` when one was deleted meanwhile."""
-    source, target = (nodes.get(end) for end in ends(relation))
+    source, target = ends_of(relation, nodes)
     if source is None or target is None:
         return None
     # A copy each, so that a caller who changes one triple changes no other.

@@ -66,8 +66,8 @@ def _conditions(reader: GraphReader, query: VectorStoreQuery) -> list[Where]:
         conditions.append(with_ids(query.node_ids))
     if query.doc_ids:
         chunks = reader.of_documents(query.doc_ids)
-        brought = {one.key for one in reader.brought_by(chunks)}
-        conditions.append(with_ids(chunks | brought))
+        brought = {one.id for one in reader.brought_by(chunks) if one.kind == ENTITY}
+        conditions.append(with_ids(chunks.keys() | brought))
     return conditions
 
 

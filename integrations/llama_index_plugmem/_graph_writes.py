@@ -1,6 +1,6 @@
 """Changing a property graph that is kept as facts."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from llama_index_plugmem._graph import (
     with_ends,
     with_sources,
 )
-from llama_index_plugmem._graph_reads import GraphReader, Properties, ends
+from llama_index_plugmem._graph_reads import GraphReader, Properties, ends, ends_of
 from plugmem_core import Memory, Namespace, PlugmemError
 from plugmem_core.clock import MAX_MS
 
@@ -48,26 +48,29 @@ class GraphWriter:
         told = {end for one in related for end in ends(one)}
         with self.memory.transaction():
             reader = self._reader()
-            known = reader.nodes({one.key for one in given} | told | set(map(entity_id, told)))
+            known = reader.nodes({one.id for one in given} | told | set(map(entity_id, told)))
             drafts: dict[str, Element] = {}
             for one in given:
                 drafts[one.key] = merged(drafts.get(one.key) or known.get(one.key), one)
-            there = known.keys() | drafts.keys()
+            there = {one.id for one in (*known.values(), *drafts.values())}
             related = [with_ends(one, there) for one in related]
             for one in related:
                 for end in ends(one):
-                    if end not in drafts and end not in known:
-                        drafts[end] = placeholder(end, one.sources)
+                    if end not in there:
+                        there.add(end)
+                        new = placeholder(end, one.sources)
+                        drafts[new.key] = new
             stated = reader.stored({one.key for one in related})
             for one in related:
                 drafts[one.key] = merged(drafts.get(one.key) or stated.get(one.key), one)
-            self._write(self._with_vectors(list(drafts.values())))
+            self._write(self._with_vectors(list(drafts.values())), _replaced(drafts, known))
 
     def delete(
         self,
         *,
         ids: Collection[str] = (),
         names: Collection[str] = (),
+        chunks: Collection[str] = (),
         documents: Collection[str] = (),
         labels: Collection[str] = (),
         properties: Properties | None = None,
@@ -79,19 +82,25 @@ class GraphWriter:
         Args:
             ids: Ids of nodes; an unknown one may be a chunk that left only what came from it.
             names: Names of entities.
-            documents: Ids of documents: their chunks, and the nodes of these ids.
+            chunks: Ids of chunks.
+            documents: Ids of documents: their chunks, a chunk of that id, and what stands for
+                the document, if no relation holds it.
             labels: Labels of relations.
             properties: What nodes and relations have.
         """
         with self.memory.transaction():
             reader = self._reader()
-            nodes = {*ids, *documents, *reader.named(names), *reader.of_documents(documents)}
+            nodes = reader.nodes(ids)
+            unknown = set(ids) - {one.id for one in nodes.values()}
+            nodes |= reader.named(names)
+            nodes |= reader.chunks((*chunks, *documents)) | reader.of_documents(documents)
             if properties is not None:
-                nodes.update(one.key for one in reader.find(properties, None))
-            removal = _Removal(reader)
+                nodes |= {one.key: one for one in reader.find(properties, None)}
+            removal = _Removal(reader, unknown | {*chunks, *documents})
             removal.add_nodes(nodes)
             removal.add_relations(labels, properties)
             removal.follow_provenance()
+            removal.add_idle(documents)
             self._write(list(removal.changed.values()), list(removal.gone))
 
     def delete_relation(self, relation: Relation) -> None:
@@ -100,11 +109,7 @@ class GraphWriter:
         with self.memory.transaction():
             reader = self._reader()
             if key in reader.stored([key]):
-                nodes = reader.nodes([relation.source_id, relation.target_id])
-                idle = {end for end, node in nodes.items() if node.placeholder}
-                for other in reader.relations_of(idle):
-                    if other.key != key:
-                        idle.difference_update(ends(other))
+                idle = reader.idle([relation.source_id, relation.target_id], beside=[key])
                 self._write([], [key, *idle])
 
     def _reader(self) -> GraphReader:
@@ -150,30 +155,54 @@ class GraphWriter:
         return said
 
 
+def _replaced(drafts: Mapping[str, Element], known: Mapping[str, Element]) -> list[str]:
+    """Return the keys of placeholders whose ids turn out to be those of chunks."""
+    chunks = {one.id for one in drafts.values() if one.kind == CHUNK}
+    return [
+        key
+        for key, one in known.items()
+        if one.placeholder and one.id in chunks and key not in drafts
+    ]
+
+
 class _Removal:
     """What goes, and what changes, when parts of a graph are deleted.
+
+    Args:
+        reader: The graph.
+        chunks: Ids of chunks that may be gone already, but what came from them is not.
 
     Attributes:
         gone: What is deleted, by key.
         changed: What stays, but names other sources, by key.
     """
 
-    def __init__(self, reader: GraphReader) -> None:
+    def __init__(self, reader: GraphReader, chunks: Iterable[str]) -> None:
         self._reader = reader
+        self._chunks = set(chunks)
         self.gone: dict[str, Element] = {}
         self.changed: dict[str, Element] = {}
-        self._chunks: set[str] = set()
 
-    def add_nodes(self, ids: Collection[str]) -> None:
-        """Delete nodes and their relations."""
-        nodes = self._reader.nodes(ids)
+    def add_nodes(self, nodes: Mapping[str, Element]) -> None:
+        """Delete nodes, by key, and their relations."""
         self.gone |= nodes
-        self.gone |= {one.key: one for one in self._reader.relations_of(nodes)}
-        self._chunks |= {one for one in ids if one not in nodes or nodes[one].kind == CHUNK}
+        self._chunks |= {one.id for one in nodes.values() if one.kind == CHUNK}
+        ids = {one.id for one in nodes.values()}
+        both = self._reader.nodes(ids)
+        for relation in self._reader.relations_of(ids):
+            if any(end is not None and end.key in nodes for end in ends_of(relation, both)):
+                self.gone[relation.key] = relation
 
     def add_relations(self, labels: Collection[str], properties: Properties | None) -> None:
         """Delete relations alone."""
         self.gone |= {one.key: one for one in self._reader.related(labels, properties)}
+
+    def add_idle(self, ids: Collection[str]) -> None:
+        """Delete placeholders of ids that no relation holds any more."""
+        idle = self._reader.idle(ids, beside=self.gone)
+        self.gone |= idle
+        for key in idle:
+            self.changed.pop(key, None)
 
     def follow_provenance(self) -> None:
         """Delete what came from the deleted chunks alone; the rest forgets them."""
@@ -196,23 +225,26 @@ class _Removal:
             else:
                 self.changed[key] = with_sources(orphan, sources)
 
-    def _by_relations(self, orphans: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return sources of entities that relations hold: those of the relations."""
+    def _by_relations(self, orphans: Mapping[str, Element]) -> dict[str, tuple[str, ...]]:
+        """Return sources of entities that relations hold: those of the relations, by key."""
         held: dict[str, tuple[str, ...]] = {}
-        for relation in self._reader.relations_of(orphans):
-            if relation.key not in self.gone:
-                sources = self.changed.get(relation.key, relation).sources[-1:]
-                source, target = ends(relation)
-                if not sources and relation.shown.label == MENTIONS:
-                    sources = (source,)
-                for end in {source, target} & set(orphans):
-                    held[end] = held.get(end) or sources
+        ids = {one.id for one in orphans.values()}
+        both = self._reader.nodes(ids)
+        for relation in self._reader.relations_of(ids):
+            if relation.key in self.gone:
+                continue
+            sources = self.changed.get(relation.key, relation).sources[-1:]
+            if not sources and relation.shown.label == MENTIONS:
+                sources = ends(relation)[:1]
+            for end in ends_of(relation, both):
+                if end is not None and end.key in orphans:
+                    held[end.key] = held.get(end.key) or sources
         return held
 
     def _by_texts(self, orphan: Element) -> tuple[str, ...] | None:
         """Return the chunk that still speaks of an entity, if one does."""
         assert isinstance(orphan.shown, EntityNode)  # noqa: S101 - for the type checker
-        if orphan.placeholder and orphan.key in self._documents():
+        if orphan.placeholder and orphan.id in self._documents():
             return None  # nobody read its id in a text
         chunk = self._reader.mentioned_in(orphan.shown.name, beside=self._chunks)
         return None if chunk is None else (chunk,)

@@ -24,9 +24,9 @@ from llama_index.core.schema import (
 from llama_index_plugmem._graph import (
     CHUNK,
     ENTITY,
-    MENTIONS,
     RECORD,
     RELATION,
+    STRUCTURE,
     Element,
     Shown,
     relation_key,
@@ -34,7 +34,7 @@ from llama_index_plugmem._graph import (
     to_llama_node,
 )
 from llama_index_plugmem._graph_queries import texts
-from llama_index_plugmem._graph_reads import GraphReader, ends, labelled
+from llama_index_plugmem._graph_reads import GraphReader, ends, ends_of, labelled
 from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
 from plugmem_core import Instant, RecallResult
 from plugmem_core.inputs import MAX_ID, VectorLike, check_count, check_type
@@ -42,9 +42,6 @@ from plugmem_core.model import SOURCES
 from plugmem_core.recall import Anchors, make_query
 from plugmem_core.text import tokenize
 from plugmem_core.verbs.base import twin
-
-STRUCTURE = (MENTIONS, "SOURCE", "PARENT", "PREVIOUS", "NEXT", "CHILD")
-"""Labels of relations that tell how texts hang together, and nothing about the world."""
 
 _SPARE = 4
 """Facts recalled for each node wanted: several facts may show the same."""
@@ -255,14 +252,14 @@ class PlugmemGraphRetriever(BasePGRetriever):
         if self.include_properties:
             nodes = self._reader().nodes({end for one, _ in relations for end in ends(one)})
         for element, score in relations:
-            source, target = (nodes.get(end) for end in ends(element))
+            source, target = ends_of(element, nodes)
             line = self._line(element.shown, source and source.shown, target and target.shown)
             yield NodeWithScore(node=line, score=score)
 
     def _about(self, entities: Sequence[Scored]) -> Iterator[NodeWithScore]:
         """Yield the relations of entities, a hop further, and lines of those without any."""
-        scores = {element.key: score for element, score in entities}
-        bare = {element.key: element for element, _ in entities}
+        scores = {element.id: score for element, score in entities}
+        bare = {element.id: element for element, _ in entities}
         decay = self._store.memory.config.graph_decay
         for source, relation, target in self._triples(scores):
             near = max(scores.get(end.id, 0.0) for end in (source, target))

@@ -47,6 +47,8 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
 
     - **Upserts** go by id. Properties join, and later ones win. What LlamaIndex says it comes
       from, its `triplet_source_id`, adds up.
+    - **Ids.** An entity and a chunk with the same id are two nodes; `get` returns both, and a
+      relation is the entity's, save for those that tell how texts hang together.
     - **Deletion** takes away what is named, nodes with their relations, and nothing else. With
       a chunk goes what came from it alone. An entity stays while another chunk brought it, a
       relation holds it, or the text of another chunk has its name.
@@ -191,7 +193,8 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
             entity_names: Names of entities.
             relation_names: Labels of relations; the nodes at their ends stay.
             properties: As for `get`; of nodes and of relations.
-            ids: Ids of nodes. With a chunk goes what came from it alone.
+            ids: Ids of nodes, entities and chunks alike. With a chunk goes what came from it
+                alone.
         """
         self._writer().delete(
             ids=texts(ids, "ids"),
@@ -208,11 +211,12 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
         """Delete chunks, and what came from them alone.
 
         Args:
-            node_ids: Ids of chunks.
-            ref_doc_ids: Ids of documents: all of their chunks.
+            node_ids: Ids of chunks; an entity of the same id stays.
+            ref_doc_ids: Ids of documents: all of their chunks, and the node that stands for
+                the document where a relation alone made it. An entity of that name stays.
         """
         self._writer().delete(
-            ids=texts(node_ids, "node_ids"), documents=texts(ref_doc_ids, "ref_doc_ids")
+            chunks=texts(node_ids, "node_ids"), documents=texts(ref_doc_ids, "ref_doc_ids")
         )
 
     def delete_ref_doc(self, ref_doc_id: str) -> None:

@@ -310,14 +310,77 @@ def test_adding_the_same_again_writes_nothing(
     assert memory.stats().facts == 5  # the chunk, A twice, B and the relation
 
 
-def test_a_chunk_and_an_entity_of_one_id_are_one_node_the_later_one(
+PARIS = [ChunkNode(text="Paris is large.", id_="Paris"), EntityNode(name="Paris", label="CITY")]
+
+
+@pytest.mark.parametrize("given", [PARIS, PARIS[::-1]], ids=["chunk first", "entity first"])
+def test_a_chunk_and_an_entity_of_one_id_are_two_nodes(
+    store: PlugmemPropertyGraphStore, given: list[LabelledNode]
+) -> None:
+    for one in given:
+        store.upsert_nodes([one])
+    assert store.get() == store.get(ids=["Paris"]) == given
+    assert [node.text for node in store.get_llama_nodes(["Paris"])] == ["Paris is large."]
+    assert store.get(properties={"name": "Paris"}) == [PARIS[1]]
+    store.delete(ids=["Paris"])
+    assert store.get() == []
+
+
+def test_each_of_two_nodes_with_one_id_has_its_own_relations(
     store: PlugmemPropertyGraphStore,
 ) -> None:
-    store.upsert_nodes([entity("A", x=1)])
-    store.upsert_nodes([ChunkNode(text="text", id_="A", properties={"y": 1})])
-    assert store.get() == [ChunkNode(text="text", id_="A", properties={"y": 1})]
-    store.upsert_nodes([entity("A", x=1)])
-    assert store.get() == [entity("A", x=1)]
+    def filled() -> None:
+        store.upsert_nodes([*PARIS, entity("Lyon")])
+        relate(store, ("Paris", "MENTIONS", "Lyon"), ("Paris", "SOURCE", "guide"))
+        relate(store, ("Lyon", "SOUTH_OF", "Paris"), ("other", "MENTIONS", "Paris"))
+
+    filled()
+    told = {
+        one.label: [type(end) for end in (source, target)]
+        for source, one, target in store.get_triplets(ids=["Paris"])
+        if source.id != "other"
+    }
+    assert told == {
+        "MENTIONS": [ChunkNode, EntityNode],
+        "SOURCE": [ChunkNode, EntityNode],
+        "SOUTH_OF": [EntityNode, EntityNode],
+    }
+    store.delete_llama_nodes(["Paris"])
+    assert triples(store.get_triplets(ids=["Paris"])) == [
+        ("Lyon", "SOUTH_OF", "Paris"),
+        ("other", "MENTIONS", "Paris"),
+    ]
+    filled()
+    store.delete(entity_names=["Paris"])
+    assert triples(store.get_triplets(ids=["Paris"])) == [
+        ("Paris", "MENTIONS", "Lyon"),
+        ("Paris", "SOURCE", "guide"),
+    ]
+    filled()
+    store.delete(ids=["Paris"])
+    assert store.get_triplets(ids=["Paris"]) == []
+
+
+def test_a_chunk_takes_the_place_of_what_a_relation_made_of_its_id(
+    store: PlugmemPropertyGraphStore,
+) -> None:
+    relate(store, ("c9", "SOURCE", "d9"))
+    store.upsert_nodes([ChunkNode(text="text", id_="c9")])
+    assert [type(node) for node in store.get(ids=["c9"])] == [ChunkNode]
+    assert triples(store.get_triplets(ids=["c9"])) == [("c9", "SOURCE", "d9")]
+    relate(store, ("c9", "NEXT", "c10"))
+    assert [type(node) for node in store.get(ids=["c9"])] == [ChunkNode]
+
+
+def test_the_keys_of_facts_are_no_ids(store: PlugmemPropertyGraphStore, memory: Memory) -> None:
+    store.upsert_nodes(PARIS)
+    relate(store, ("Paris", "R", "Lyon"))
+    for fact in memory.list_facts(namespace=("graph",)):
+        if fact.key != "Paris":
+            assert store.get(ids=[fact.key]) == []
+            assert store.get_llama_nodes([fact.key]) == []
+            store.delete(ids=[fact.key])
+    assert len(store.get()) == 3
 
 
 def test_a_relation_makes_the_ends_it_lacks_and_real_nodes_replace_them(

@@ -284,6 +284,27 @@ def test_a_copy_loses_nothing_but_the_history(store: PlugmemPropertyGraphStore) 
         assert found == store.get_llama_nodes(["c1"])[0]
 
 
+def test_a_copy_has_both_nodes_of_one_id(store: PlugmemPropertyGraphStore, tmp_path: Path) -> None:
+    store.upsert_nodes([ChunkNode(text="Paris is large.", id_="Paris", properties={"x": 1})])
+    store.upsert_llama_nodes([TextNode(text="Lyon, too.", id_="Lyon")])
+    store.upsert_nodes([EntityNode(name="Paris"), EntityNode(name="Lyon")])
+    store.upsert_relations([relation("Paris", "MENTIONS", "Lyon")])
+    path = str(tmp_path / "graph.json")
+    store.persist(path)
+    for copy in (
+        PlugmemPropertyGraphStore.from_dict(store.to_dict()),
+        PlugmemPropertyGraphStore.from_persist_path(path),
+    ):
+        with copy:
+            assert copy.get() == store.get()
+            assert copy.to_dict() == store.to_dict()
+            [found] = copy.get_llama_nodes(["Lyon"])
+            assert found.hash == TextNode(text="Lyon, too.").hash
+    simple = SimplePropertyGraphStore.from_persist_path(path)
+    assert sorted(node.id for node in simple.get()) == ["Lyon", "Lyon", "Paris", "Paris"]
+    assert [node.text for node in simple.get_llama_nodes(["Lyon"])] == ["Lyon, too."]
+
+
 def test_a_copy_joins_the_graph_of_the_memory_it_is_loaded_into(memory: Memory) -> None:
     store = PlugmemPropertyGraphStore(memory, namespace=("one",))
     store.upsert_relations([relation("A", "R", "B")])

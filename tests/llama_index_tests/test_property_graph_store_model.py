@@ -17,6 +17,7 @@ from plugmem_core import Memory, MemoryConfig
 
 pytestmark = pytest.mark.timeout(900)  # shrinking what fails takes minutes
 
+Node = tuple[str, str]  # kind and id
 Triple = tuple[str, str, str]
 
 # Entities of a memory are told apart by their words alone; ids of nodes are not.
@@ -36,7 +37,8 @@ class Graph:
     """A property graph as plain dictionaries, by insertion."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, tuple[str, dict[str, Any]]] = {}  # kind and properties
+        self.nodes: dict[Node, dict[str, Any]] = {}
+        self.placeholders: set[Node] = set()  # entities of which relations alone speak
         self.relations: dict[Triple, dict[str, Any]] = {}
 
     def copy(self) -> "Graph":
@@ -44,25 +46,41 @@ class Graph:
         other.nodes, other.relations = dict(self.nodes), dict(self.relations)
         return other
 
-    def add_node(self, node: str, kind: str, given: dict[str, Any]) -> None:
-        known, old = self.nodes.get(node, (kind, {}))
-        self.nodes[node] = kind, {**old, **given} if known == kind else given
+    def add_node(self, kind: str, name: str, given: dict[str, Any]) -> None:
+        if kind == "chunk" and ("entity", name) in self.placeholders:
+            del self.nodes["entity", name]
+            self.placeholders.discard(("entity", name))
+        self.placeholders.discard((kind, name))
+        self.nodes[kind, name] = {**self.nodes.get((kind, name), {}), **given}
+
+    def add_end(self, name: str) -> None:
+        if ("entity", name) not in self.nodes and ("chunk", name) not in self.nodes:
+            self.nodes["entity", name] = {}
+            self.placeholders.add(("entity", name))
 
     def add_relation(self, triple: Triple, given: dict[str, Any]) -> None:
-        for end in (triple[0], triple[2]):
-            self.nodes.setdefault(end, ("entity", {}))
         self.relations[triple] = {**self.relations.get(triple, {}), **given}
 
-    def delete_nodes(self, gone: set[str]) -> None:
-        self.nodes = {node: one for node, one in self.nodes.items() if node not in gone}
+    def ends(self, triple: Triple) -> tuple[Node, Node]:
+        """The nodes that a relation is about: what mentions is a chunk, if it can be one."""
+        source, label, target = triple
+        kinds = ("chunk", "entity") if label == "MENTIONS" else ("entity", "chunk")
+        first, second = ((kind, source) for kind in kinds)
+        start = first if first in self.nodes else second
+        end = ("entity", target)
+        return start, end if end in self.nodes else ("chunk", target)
+
+    def delete_nodes(self, gone: set[Node]) -> None:
         self.relations = {
             triple: one
             for triple, one in self.relations.items()
-            if triple[0] not in gone and triple[2] not in gone
+            if gone.isdisjoint(self.ends(triple))
         }
+        self.nodes = {node: one for node, one in self.nodes.items() if node not in gone}
+        self.placeholders -= gone
 
-    def with_properties(self, wanted: dict[str, Any]) -> list[str]:
-        return [node for node, (_, given) in self.nodes.items() if has(given, wanted)]
+    def with_properties(self, wanted: dict[str, Any]) -> list[Node]:
+        return [node for node, given in self.nodes.items() if has(given, wanted)]
 
     def around(self, start: list[str], depth: int) -> list[set[Triple]]:
         """Triples by how far away they are."""
@@ -77,8 +95,7 @@ class Graph:
                 and not here.isdisjoint((triple[0], triple[2]))
                 # What a chunk mentions is no part of the map.
                 and not (
-                    triple[1] == "MENTIONS"
-                    and "chunk" in (self.nodes[triple[0]][0], self.nodes[triple[2]][0])
+                    triple[1] == "MENTIONS" and "chunk" in [kind for kind, _ in self.ends(triple)]
                 )
             }
             seen |= level
@@ -117,13 +134,13 @@ class GraphMachine(RuleBasedStateMachine):
     @rule(name=names, given=properties)
     def add_entity(self, name: str, given: dict[str, Any]) -> None:
         self.store.upsert_nodes([EntityNode(name=name, properties=given)])
-        self.model.add_node(name, "entity", given)
+        self.model.add_node("entity", name, given)
 
     @rule(chunk=st.sampled_from((*CHUNKS, "Bob")), given=properties)
     def add_chunk(self, chunk: str, given: dict[str, Any]) -> None:
         # A text that names nobody, so that it holds no entity.
         self.store.upsert_nodes([ChunkNode(text="", id_=chunk, properties=given)])
-        self.model.add_node(chunk, "chunk", given)
+        self.model.add_node("chunk", chunk, given)
 
     @rule(some=triples)
     def add_relations(self, some: list[tuple[str, str, str, dict[str, Any]]]) -> None:
@@ -135,20 +152,24 @@ class GraphMachine(RuleBasedStateMachine):
         )
         for source, _, target, _ in some:
             for end in (source, target):
-                self.model.nodes.setdefault(end, ("entity", {}))
+                self.model.add_end(end)
         for source, label, target, given in some:
             self.model.add_relation((source, label, target), given)
 
     @rule(gone=some_nodes)
     def delete_by_ids(self, gone: list[str]) -> None:
         self.store.delete(ids=gone)
-        self.model.delete_nodes(set(gone))
+        self.model.delete_nodes({(kind, one) for kind in ("entity", "chunk") for one in gone})
+
+    @rule(gone=st.lists(nodes, max_size=2))
+    def delete_chunks(self, gone: list[str]) -> None:
+        self.store.delete_llama_nodes(gone)
+        self.model.delete_nodes({("chunk", one) for one in gone})
 
     @rule(gone=st.lists(names, max_size=2))
     def delete_by_names(self, gone: list[str]) -> None:
         self.store.delete(entity_names=gone)
-        entities = {one for one in gone if self.model.nodes.get(one, ("",))[0] == "entity"}
-        self.model.delete_nodes(entities)
+        self.model.delete_nodes({("entity", one) for one in gone})
 
     @rule(gone=st.lists(labels, max_size=2))
     def delete_by_labels(self, gone: list[str]) -> None:
@@ -179,7 +200,7 @@ class GraphMachine(RuleBasedStateMachine):
     def get(self, wanted: dict[str, Any], some: list[str]) -> None:
         found = [node.id for node in self.store.get(wanted, some)]
         expected = self.model.with_properties(wanted)
-        assert found == [one for one in expected if not some or one in some]
+        assert found == [one for _, one in expected if not some or one in some]
 
     @rule(named=some_nodes, some=some_nodes, labelled=st.lists(labels, max_size=2))
     def get_triplets(self, named: list[str], some: list[str], labelled: list[str]) -> None:
@@ -221,7 +242,7 @@ class GraphMachine(RuleBasedStateMachine):
 
     def compare(self, model: Graph, **options: Any) -> None:
         nodes = {
-            node.id: ("chunk" if isinstance(node, ChunkNode) else "entity", node.properties)
+            ("chunk" if isinstance(node, ChunkNode) else "entity", node.id): node.properties
             for node in self.store.get(**options)
         }
         assert nodes == model.nodes
