@@ -320,7 +320,7 @@ def test_a_chunk_and_an_entity_of_one_id_are_two_nodes(
     for one in given:
         store.upsert_nodes([one])
     assert store.get() == store.get(ids=["Paris"]) == given
-    assert [node.text for node in store.get_llama_nodes(["Paris"])] == ["Paris is large."]
+    assert [node.get_content() for node in store.get_llama_nodes(["Paris"])] == ["Paris is large."]
     assert store.get(properties={"name": "Paris"}) == [PARIS[1]]
     store.delete(ids=["Paris"])
     assert store.get() == []
@@ -375,11 +375,11 @@ def test_a_chunk_takes_the_place_of_what_a_relation_made_of_its_id(
 def test_the_keys_of_facts_are_no_ids(store: PlugmemPropertyGraphStore, memory: Memory) -> None:
     store.upsert_nodes(PARIS)
     relate(store, ("Paris", "R", "Lyon"))
-    for fact in memory.list_facts(namespace=("graph",)):
-        if fact.key != "Paris":
-            assert store.get(ids=[fact.key]) == []
-            assert store.get_llama_nodes([fact.key]) == []
-            store.delete(ids=[fact.key])
+    for key in memory.keys(namespace=("graph",)):
+        if key != "Paris":
+            assert store.get(ids=[key]) == []
+            assert store.get_llama_nodes([key]) == []
+            store.delete(ids=[key])
     assert len(store.get()) == 3
 
 

@@ -359,6 +359,47 @@ def test_a_document_goes_though_a_text_has_its_id(store: PlugmemPropertyGraphSto
     assert store.get(ids=["report", "Ines"]) == []
 
 
+@pytest.mark.parametrize("implicit", [True, False])
+def test_an_entity_with_the_name_of_the_document_stays(
+    store: PlugmemPropertyGraphStore, implicit: bool
+) -> None:
+    index = PropertyGraphIndex.from_documents(
+        [document("Ines", "Ines hires Ivo."), document("d2", "Ines knows Olga.")],
+        property_graph_store=store,
+        kg_extractors=[Sentences(), *([ImplicitPathExtractor()] if implicit else [])],
+        embed_kg_nodes=False,
+        use_async=False,
+    )
+    index.delete_ref_doc("Ines")
+    assert names(store) == {"Ines", "Olga"}
+    assert known(store) == [("Ines", "knows", "Olga")]
+    assert store.get_triplets(relation_names=["SOURCE"], ids=["Ines"]) == []
+
+
+def test_an_entity_by_hand_stays_when_a_document_or_chunk_of_its_name_goes(
+    store: PlugmemPropertyGraphStore,
+) -> None:
+    store.upsert_relations([Relation(label="R", source_id="Ines", target_id="Olga")])
+    store.upsert_nodes([EntityNode(name="Ivo")])
+    store.delete_llama_nodes(node_ids=["Ines", "Ivo"], ref_doc_ids=["Ines", "Ivo"])
+    assert [node.id for node in store.get()] == ["Ines", "Olga", "Ivo"]
+    assert len(store.get_triplets(ids=["Ines"])) == 1
+
+
+def test_what_stands_for_a_document_goes_once_nothing_holds_it(
+    store: PlugmemPropertyGraphStore,
+) -> None:
+    source = document("d1", "").as_related_node_info()
+    store.upsert_llama_nodes([TextNode(text="one", id_="c1", relationships={"1": source})])
+    store.upsert_relations([Relation(label="SOURCE", source_id="c1", target_id="d1")])
+    store.upsert_relations([Relation(label="CITES", source_id="d2", target_id="d1")])
+    store.delete_ref_doc("d1")
+    assert [node.id for node in store.get()] == ["d1", "d2"]
+    store.delete(relation_names=["CITES"])
+    store.delete_ref_doc("d1")
+    assert [node.id for node in store.get()] == ["d2"]
+
+
 def test_other_chunks_of_the_document_stay(store: PlugmemPropertyGraphStore) -> None:
     index = index_of(store)
     source = document("d1", "").as_related_node_info()

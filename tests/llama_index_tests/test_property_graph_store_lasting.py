@@ -302,7 +302,7 @@ def test_a_copy_has_both_nodes_of_one_id(store: PlugmemPropertyGraphStore, tmp_p
             assert found.hash == TextNode(text="Lyon, too.").hash
     simple = SimplePropertyGraphStore.from_persist_path(path)
     assert sorted(node.id for node in simple.get()) == ["Lyon", "Lyon", "Paris", "Paris"]
-    assert [node.text for node in simple.get_llama_nodes(["Lyon"])] == ["Lyon, too."]
+    assert [node.get_content() for node in simple.get_llama_nodes(["Lyon"])] == ["Lyon, too."]
 
 
 def test_a_copy_joins_the_graph_of_the_memory_it_is_loaded_into(memory: Memory) -> None:
