@@ -9,6 +9,7 @@
     ├── ConfigError            (ValueError)    an unknown knob, or one out of range
     ├── NotFoundError          (KeyError)      no such fact or entity here
     ├── ClosedFactError        (ValueError)    the fact has already been revised
+    ├── ConflictError          (ValueError)    somebody else revised it first
     ├── VectorSpaceError       (ValueError)    vectors of another dimension or model
     ├── BusyError              (TimeoutError)  another writer held the file too long
     ├── ReadOnlyError          (PermissionError)
@@ -75,6 +76,10 @@ class NotFoundError(PlugmemError, KeyError):
 
 class ClosedFactError(PlugmemError, ValueError):
     """The fact has already been revised; revise its successor instead."""
+
+
+class ConflictError(PlugmemError, ValueError):
+    """Another version of the fact is current than the one that was expected."""
 
 
 class VectorSpaceError(PlugmemError, ValueError):

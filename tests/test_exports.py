@@ -11,9 +11,10 @@ import plugmem_core
 
 PUBLIC = {
     plugmem_core: """
-        Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError CorruptError
-        Edge Embedder EmbedderError Entity EntityPage ErasureReceipt Evidence Explanation Fact
-        FactExplanation FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
+        Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError
+        ConflictError CorruptError Edge Embedder EmbedderError Entity EntityPage
+        ErasureReceipt Evidence Explanation Fact FactExplanation
+        FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
         InvalidInputError KeyPage MaintainReport Memory MemoryConfig Metadata Namespace
         NamespaceCount NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError
         RecallResult RecalledFact Receipt ServiceError Similar StaleCursorError Stats StorageError
@@ -55,6 +56,7 @@ def test_every_error_is_a_plugmem_error_and_a_builtin_one() -> None:
         "ClosedError": ValueError,
         "ClosedFactError": ValueError,
         "ConfigError": ValueError,
+        "ConflictError": ValueError,
         "CorruptError": OSError,
         "EmbedderError": RuntimeError,
         "InvalidFilterError": ValueError,

@@ -93,6 +93,12 @@ class Transaction(EdgeWrites):
         self._open_links(written.row, fact.links, entity, namespace)
         return written
 
+    def newest(self, row: FactRow) -> FactRow:
+        """Return the last version of a fact's chain."""
+        while rows := self._select_facts("revises = ?", (row.id,)):
+            (row,) = rows
+        return row
+
     def revise(self, target: FactRow, fact: FactWrite) -> Written:
         """Supersede a current fact by the one given."""
         if target.valid_to is not None:
@@ -302,9 +308,7 @@ class Transaction(EdgeWrites):
         return rows[0] if rows else None
 
     def _closed(self, target: FactRow) -> ClosedFactError:
-        newest = target
-        while rows := self._select_facts("revises = ?", (newest.id,)):
-            (newest,) = rows
+        newest = self.newest(target)
         closed = f"fact {target.id} has been revised already"
         if newest is target:
             return ClosedFactError(f"fact {target.id} has ended; remember it as a new fact")

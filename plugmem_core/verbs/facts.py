@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from plugmem_core.clock import Instant, to_ms
-from plugmem_core.errors import InvalidInputError, NotFoundError, VectorSpaceError
+from plugmem_core.errors import ConflictError, InvalidInputError, NotFoundError, VectorSpaceError
 from plugmem_core.inputs import (
     Keyed,
     Link,
@@ -181,6 +181,7 @@ class FactVerbs(Drafting):
         valid_from: Instant | None = None,
         vector: VectorLike | None = KEEP,
         ttl: float | None = KEEP,
+        expected: int | None = None,
         namespace: Namespace = (),
     ) -> Receipt:
         """Supersede a fact by a newer version of it.
@@ -201,10 +202,13 @@ class FactVerbs(Drafting):
                 now by default, and not before the old one began.
             vector: The new embedding.
             ttl: Seconds after which the new version disappears.
+            expected: The version that must still be the current one; `id` may then be any
+                version of the fact.
             namespace: The scope in which to look for the fact.
 
         Raises:
             NotFoundError: No such fact here.
+            ConflictError: Another version than the expected one is current.
             ClosedFactError: It has been revised already.
             InvalidInputError: An argument breaks its rule, or nothing was given to change.
 
@@ -216,6 +220,7 @@ class FactVerbs(Drafting):
         (('office',), False)
         """
         fact_id = check_id(id)
+        wanted = None if expected is None else check_id(expected, "expected")
         scope = check_namespace(namespace)
         given: dict[str, Any] = {
             "text": text,
@@ -251,6 +256,8 @@ class FactVerbs(Drafting):
             self._embed([draft])
         with self._engine.writing() as transaction:
             target = self._visible_row(transaction, fact_id, scope)
+            if wanted is not None:
+                target = self._expected(transaction, target, wanted, scope)
             self._complete(draft, target, given, transaction)
             self._claim_space(transaction, [draft.vector])
             written = transaction.revise(target, draft)
@@ -477,6 +484,18 @@ class FactVerbs(Drafting):
             )
             for done, fact in zip(written, facts, strict=True)
         ]
+
+    def _expected(
+        self, transaction: Transaction, row: FactRow, expected: int, scope: Namespace
+    ) -> FactRow:
+        """Return the newest version of a fact, if it is the one that is expected."""
+        newest = transaction.newest(row)
+        if newest.id != expected:
+            raise ConflictError(
+                f"expected is {expected}, but fact {row.id} stands at version {newest.id}; "
+                "read that and decide anew"
+            )
+        return self._visible_row(transaction, newest.id, scope)
 
     def _row_to_forget(self, transaction: Transaction, fact: int, scope: Namespace) -> FactRow:
         row = transaction.fact(fact)
