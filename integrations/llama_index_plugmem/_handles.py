@@ -64,6 +64,7 @@ def opened(path: str | Path) -> Memory:
     """Return the memory at a path, shared with whoever keeps it open in this process.
 
     Raises:
+        InvalidInputError: The path is blank.
         StorageError: The file cannot be opened.
     """
     return Memory.open(NO_FILE) if path == NO_FILE else _reopen(_address(None, path))
@@ -75,6 +76,8 @@ def _address(memory: Memory | None, path: str | Path | None) -> str:
         if path is None:
             raise InvalidInputError("neither memory nor path is given; give one of them")
         check_type(path, (str, Path), "path", "a path")
+        if not str(path).strip():
+            raise InvalidInputError(f"path is {path!r}, which is blank; name the file")
         return str(path) if str(path).startswith(NO_FILE) else str(Path(path).resolve())
     check_type(memory, Memory, "memory", "an open Memory")
     with _guard:

@@ -8,7 +8,8 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from pydantic import ConfigDict, Field, field_validator
 
 from llama_index_plugmem._handles import KeepsMemory
-from llama_index_plugmem._messages import MessageLog, is_message
+from llama_index_plugmem._message_log import MessageLog
+from llama_index_plugmem._messages import is_message
 from plugmem_core import InvalidInputError, Memory, Namespace
 from plugmem_core.inputs import check_count, check_namespace
 from plugmem_core.verbs.base import twin
@@ -24,7 +25,12 @@ class PlugmemChatStore(KeepsMemory, AsyncDBChatStore):
     one they outlive the process, and every process that has the file open sees them. Each
     message is a fact in the namespace `(*namespace, key)`. Their order is that in which they
     were added; archiving a message does not move it. What is read is the caller's own, and
-    equals what was added: what could not come back equal is refused.
+    equals what was added, but for what LlamaIndex's JSON changes: a message of a class of your
+    own is a `ChatMessage`, and in `additional_kwargs` a model is the dictionary it dumps to, a
+    tuple a list, bytes are base64, an instant is ISO-8601. Texts, pictures and other files
+    inside a message may have any usual size, up to `max_value` (64 MiB) a message. What recall
+    finds of a text ends at `max_text` (64 KiB), and has � in place of what no fact can hold.
+    A message is forgotten whole by this store; by hand, the fact alone.
 
     Every method is one transaction. Those that take the oldest or replace messages first
     read what is there; threads of one process take turns at that.
@@ -114,9 +120,10 @@ class PlugmemChatStore(KeepsMemory, AsyncDBChatStore):
         """Append messages to a session: all of them or none.
 
         Raises:
-            WrongTypeError: One is no message, or holds what JSON cannot.
-            TooLargeError: One is over `max_text` or `max_metadata` of the memory.
-            InvalidInputError: One would not come back equal, or the key breaks its rule.
+            WrongTypeError: They are no list of messages.
+            TooLargeError: One is over `max_value` of the memory.
+            InvalidInputError: LlamaIndex cannot write one as JSON, or not read that again; or
+                the key breaks its rule.
             BusyError: Another process wrote for longer than `busy_timeout`.
         """
         await twin(self._log(key).add)(messages, status)

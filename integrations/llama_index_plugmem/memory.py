@@ -11,7 +11,8 @@ from llama_index.core.memory import BaseMemory
 from pydantic import ConfigDict, Field, StrictInt, model_validator
 
 from llama_index_plugmem._handles import NO_FILE, KeepsMemory, opened
-from llama_index_plugmem._messages import ANYTHING_SAID, MessageLog, messages_below
+from llama_index_plugmem._message_log import MessageLog, forget_below
+from llama_index_plugmem._messages import ANYTHING_SAID, MESSAGE, SAVED, check_messages
 from llama_index_plugmem._recollection import enclosed, recollect, without_recollections
 from llama_index_plugmem._window import estimated_tokens, message_tokens, system_head, window
 from plugmem_core import Memory, Namespace
@@ -31,13 +32,14 @@ class PlugmemMemory(KeepsMemory, BaseMemory):
     """Gives chat engines and agents the history of their session, and what else they know.
 
     Each message is stored when it is said, as a fact in `(*namespace, "sessions",
-    session_id)`. `get` returns the history of this session as a provider accepts it, under
-    `token_limit`: the leading system messages; the last turns, the newest one whatever it
-    costs; tool calls and their results in pairs only. To that it adds what the memory
-    recalls for the last user message from all of `namespace`: what users and assistants
-    said in other sessions, what was said in this one before those turns, and facts written
-    there by hand (`memory.remember(text, namespace=…)`). Never system messages, results of
-    tools, or what the model is shown anyway. What was recalled is never stored again.
+    session_id)`, and comes back as `PlugmemChatStore` describes. `get` returns the history of
+    this session as a provider accepts it, under `token_limit`: the leading system messages;
+    the last turns, the newest one whatever it costs; tool calls and their results in pairs
+    only. To that it adds, while the limit allows, what the memory recalls for the last user
+    message from all of `namespace`: what users and assistants said in other sessions, what
+    was said in this one before those turns, and facts written there by hand
+    (`memory.remember(text, namespace=…)`). Never system messages, results of tools, or what
+    the model is shown anyway. What was recalled is never stored again.
 
     Give every user a namespace of their own, none above another's: a namespace sees all that
     lies below it.
@@ -61,7 +63,7 @@ class PlugmemMemory(KeepsMemory, BaseMemory):
         k: Most facts to recall.
         min_score: Recall nothing whose score is lower; see `Memory.recall`.
         recall_token_budget: Most tokens of what is recalled, and never more than a quarter
-            of the limit.
+            of the limit, nor than the history leaves of it.
         tokenizer_fn: Returns the tokens of a text; not part of a dump. By default an
             estimate, one for four bytes of UTF-8, which needs no vocabulary.
 
@@ -132,6 +134,7 @@ class PlugmemMemory(KeepsMemory, BaseMemory):
 
         Raises:
             pydantic.ValidationError: A setting is unknown or breaks its rule.
+            InvalidInputError: The path is blank.
             StorageError: The file cannot be opened.
         """
         if token_limit is None and llm is not None:
@@ -139,7 +142,7 @@ class PlugmemMemory(KeepsMemory, BaseMemory):
         given = {name: value for name, value in settings.items() if value is not None}
         if token_limit is not None:
             given["token_limit"] = token_limit
-        made = cls(opened(path or NO_FILE) if memory is None else memory, **given)
+        made = cls(opened(NO_FILE if path is None else path) if memory is None else memory, **given)
         if chat_history:
             made.set(chat_history)
         return made
@@ -158,6 +161,9 @@ class PlugmemMemory(KeepsMemory, BaseMemory):
         if self.insert == "none":
             spare = 0
         shown = window(history, limit - spare, self._count)
+        if spare:  # of which the newest turn may have needed some
+            left = limit - sum(message_tokens(message, self._count) for message in shown)
+            spare = max(0, min(spare, left))
         recalled = self._recalled(_question(input, history), shown, spare)
         return _with_recalled(shown, recalled, self.insert) if recalled else shown
 
@@ -169,34 +175,38 @@ class PlugmemMemory(KeepsMemory, BaseMemory):
         """Append a message to the history.
 
         Raises:
-            WrongTypeError: It is no message, or holds what JSON cannot.
-            TooLargeError: It is over `max_text` or `max_metadata` of the memory.
-            InvalidInputError: It would not come back equal.
+            WrongTypeError: It is no message.
+            TooLargeError: It is over `max_value` of the memory: 64 MiB.
+            InvalidInputError: LlamaIndex cannot write it as JSON, or not read that again.
             BusyError: Another process wrote for longer than `busy_timeout`.
         """
         self.put_messages([message])
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Append messages to the history in one transaction: all of them or none."""
-        self._log.add(list(without_recollections(messages)))
+        self._log.add(without_recollections(check_messages(messages)))
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Make these the history of this session, in one transaction.
 
         Messages that the history begins with already stay as they are; those that are not
         among the new ones are forgotten.
+
+        Raises:
+            WrongTypeError: They are no list of messages; the history is as it was.
         """
-        self._log.replace(list(without_recollections(messages)))
+        self._log.replace(without_recollections(check_messages(messages)))
 
     def reset(self) -> None:
         """Forget the history of this session; other sessions and facts stay."""
         self._log.clear()
 
     def forget(self) -> None:
-        """Forget every session of the namespace; facts written by hand stay."""
-        found = messages_below(self.memory, (*self.namespace, SESSIONS))
-        keyed = {(fact.namespace, fact.key) for fact in found if fact.key is not None}
-        self.memory.write(forget=keyed)
+        """Forget every session of the namespace, and what `PlugmemMemoryBlock` saved there.
+
+        Facts written by hand stay.
+        """
+        forget_below(self.memory, (*self.namespace, SESSIONS), MESSAGE, SAVED)
 
     async def aget(
         self,

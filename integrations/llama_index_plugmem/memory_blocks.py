@@ -1,6 +1,6 @@
 """`PlugmemMemoryBlock`: long-term memory for LlamaIndex's own `Memory`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -10,7 +10,14 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import ConfigDict, Field, StrictInt, model_validator
 
 from llama_index_plugmem._handles import KeepsMemory
-from llama_index_plugmem._messages import ANYTHING_SAID, SPOKEN
+from llama_index_plugmem._message_log import forget_below
+from llama_index_plugmem._messages import (
+    ANYTHING_SAID,
+    SAVED,
+    SPOKEN,
+    check_messages,
+    fact_text,
+)
 from llama_index_plugmem._recollection import recollect, shorten, without_recollections
 from llama_index_plugmem._window import estimated_tokens
 from llama_index_plugmem.memory import SESSIONS
@@ -33,8 +40,11 @@ class PlugmemMemoryBlock(KeepsMemory, BaseMemoryBlock[str]):
 
     What users and assistants said is saved, each text once a session, in the namespace
     `(*namespace, "sessions", session_id)`; nothing else is: no system messages, calls or
-    results of tools, and no text that was recalled. `Memory` tells the session with each
-    call, so one block may serve many at once. What is in the history already is not recalled.
+    results of tools, and no text that was recalled and shown by the template that `Memory`
+    has by default. A text that no fact can hold does not stop the chat: it is saved cut to
+    `max_text`, with � for NUL characters and lone surrogates. `Memory` tells the session with
+    each call, so one block may serve many at once. What is in the history already is not
+    recalled.
 
     Args:
         memory: The open memory. Copies, deep ones too, share it; closing it remains the
@@ -98,9 +108,12 @@ class PlugmemMemoryBlock(KeepsMemory, BaseMemoryBlock[str]):
             messages: The messages; they are not changed.
             from_short_term_memory: Whether they come out of the history of `Memory`.
             session_id: Their session.
+
+        Raises:
+            WrongTypeError: They are no list of messages.
         """
         if self.accept_short_term_memory or not from_short_term_memory:
-            await twin(self._save)(messages, self._session(session_id))
+            await twin(self._save)(check_messages(messages), self._session(session_id))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         await self.aput(messages)
@@ -108,11 +121,29 @@ class PlugmemMemoryBlock(KeepsMemory, BaseMemoryBlock[str]):
     # LlamaIndex passes what its hosts are given along, such as `initial_token_count`.
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         session = self._session(block_kwargs.get("session_id"))
-        return await twin(self._recall)(messages or [], session)
+        said = [] if messages is None else check_messages(messages)
+        return await twin(self._recall)(said, session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return the text without its last lines, or `None` when nothing would be left."""
-        return shorten(content, tokens_to_truncate, _count) or None
+        # LlamaIndex gives an empty list for a block that recalled nothing.
+        return (shorten(content, tokens_to_truncate, _count) or None) if content else None
+
+    def forget(self, session_id: str | None = None) -> None:
+        """Forget what was saved, in one transaction.
+
+        Facts written by hand stay, and so does the history of a `PlugmemMemory` and that of
+        LlamaIndex's `Memory`, which is saved again when it is read again: reset it first.
+
+        Args:
+            session_id: Of which session; by default of all in the namespace.
+        """
+        every = (*self.namespace, SESSIONS)
+        forget_below(self.memory, every if session_id is None else self._session(session_id), SAVED)
+
+    async def aforget(self, session_id: str | None = None) -> None:
+        """`forget` in a worker thread; the event loop runs on."""
+        await twin(self.forget)(session_id)
 
     def _recall(self, messages: Sequence[ChatMessage], session: Namespace) -> str:
         self._save(messages, session)
@@ -132,7 +163,17 @@ class PlugmemMemoryBlock(KeepsMemory, BaseMemoryBlock[str]):
 
     def _save(self, messages: Sequence[ChatMessage], session: Namespace) -> None:
         """Store what is new, in one transaction; what is there already is not written again."""
-        facts = {fact["key"]: fact for fact in _facts(messages, session)}
+        config = self.memory.config
+        facts = {
+            key: {
+                "text": fact_text(text, config),
+                "tags": [role.value],
+                "metadata": {SAVED: True},
+                "key": key,
+                "namespace": session,
+            }
+            for key, role, text in _keyed(messages)
+        }
         found = self.memory.get_by_keys(list(facts), namespace=session)
         there = {fact.key for fact in found if fact.namespace == session}
         new = [fact for key, fact in facts.items() if key not in there]
@@ -149,15 +190,11 @@ class PlugmemMemoryBlock(KeepsMemory, BaseMemoryBlock[str]):
         return (*self.namespace, SESSIONS)
 
 
-def _facts(messages: Iterable[ChatMessage], session: Namespace) -> Iterator[Mapping[str, Any]]:
+def _keyed(messages: Iterable[ChatMessage]) -> Iterator[tuple[str, MessageRole, str]]:
+    """Yield who said what, under a key that is the same whenever the same is said."""
     for role, text in _said(messages):
         digest = blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
-        yield {
-            "text": text,
-            "tags": [role.value],
-            "key": f"{role.value}:{digest}",
-            "namespace": session,
-        }
+        yield f"{role.value}:{digest}", role, text
 
 
 def _said(messages: Iterable[ChatMessage]) -> Iterator[tuple[MessageRole, str]]:

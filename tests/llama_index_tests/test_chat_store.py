@@ -7,8 +7,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from clocks import HOUR, Clock
@@ -178,44 +180,236 @@ def broken_images() -> ChatMessage:
     return message
 
 
+def circular() -> ChatMessage:
+    extra: dict[str, Any] = {}
+    extra["self"] = extra
+    message = user("round and round")
+    message.additional_kwargs = extra
+    return message
+
+
 @pytest.mark.parametrize(
     ("message", "error"),
     [
         ("hello", WrongTypeError),
         (None, WrongTypeError),
-        (Verse(blocks=[TextBlock(text="roses are red")]), InvalidInputError),
-        (ChatMessage("x", additional_kwargs={"point": (1, 2)}), InvalidInputError),
-        (ChatMessage("x", additional_kwargs={"raw": b"bytes"}), WrongTypeError),
-        (ChatMessage("x", additional_kwargs={"call": object()}), WrongTypeError),
-        (ChatMessage("x", additional_kwargs={"score": float("nan")}), InvalidInputError),
+        (ChatMessage("x", additional_kwargs={"call": object()}), InvalidInputError),
+        (ChatMessage("x", additional_kwargs={"lock": threading.Lock()}), InvalidInputError),
+        (ChatMessage("x", additional_kwargs={"huge": 10**5_000}), InvalidInputError),
+        (ChatMessage("x", additional_kwargs={"half of a key \ud800": 1}), InvalidInputError),
         (ChatMessage(role="user", blocks=[ImageBlock(image=io.BytesIO(PNG))]), InvalidInputError),
+        (
+            ChatMessage(blocks=[ToolCallBlock(tool_name="f", tool_kwargs={"raw": b"\xff"})]),
+            InvalidInputError,
+        ),
         (broken_images(), InvalidInputError),
-        (ChatMessage("nul \0 character"), InvalidInputError),
-        (ChatMessage("surrogate \ud800"), InvalidInputError),
-        (ChatMessage("x" * 70_000), TooLargeError),
-        (ChatMessage(role="user", blocks=[ImageBlock(image=b"\xff" * 70_000)]), TooLargeError),
+        (circular(), InvalidInputError),
     ],
 )
-async def test_what_could_not_come_back_equal_is_refused_with_all_it_was_given_with(
+async def test_what_llama_index_cannot_store_either_is_refused_with_all_it_was_given_with(
     store: PlugmemChatStore, message: Any, error: type[Exception]
 ) -> None:
     await store.add_message("ann", user("before"))
     for write in (store.add_messages, store.set_messages):
         with pytest.raises(error, match=r"messages\[1\]"):
-            await write("ann", [user("fine"), message])
+            await write("ann", [user("x" * 100_000), message])
     assert await texts(store) == ["before"]
+    assert values_in(store.memory, "ann") == 0
 
 
 async def test_an_error_of_size_says_what_to_open_the_memory_with(
     open_memory: OpenMemory,
 ) -> None:
-    small = PlugmemChatStore(open_memory(config=MemoryConfig(max_text=10)))
-    with pytest.raises(TooLargeError, match="max_text"):
-        await small.add_message("ann", user("eleven byte"))
-    large = PlugmemChatStore(open_memory(config=MemoryConfig(max_metadata=2_000_000)))
-    picture = ChatMessage(role="user", blocks=[ImageBlock(image=b"\xff" * 1_000_000)])
-    await large.add_message("ann", picture)
-    assert await large.get_messages("ann") == [picture]
+    picture = ChatMessage(role="user", blocks=[ImageBlock(image=b"\xff" * 100_000)])
+    small = PlugmemChatStore(open_memory(config=MemoryConfig(max_value=100_000)))
+    with pytest.raises(TooLargeError, match=r"messages\[0\] \(user\).*larger max_value"):
+        await small.add_message("ann", picture)
+    assert await small.get_messages("ann") == []
+    tiny = PlugmemChatStore(open_memory(config=MemoryConfig(max_text=10, max_metadata=200)))
+    await tiny.add_messages("ann", [user("eleven byte"), picture])
+    assert await tiny.get_messages("ann") == [user("eleven byte"), picture]
+
+
+# -- messages that no fact can hold
+
+
+def values_in(memory: Memory, key: str, *above: str) -> int:
+    """Return how many messages are kept beside the facts."""
+    return len(memory.get_values("_plugmem_messages", namespace=(*(above or ("chat",)), key)))
+
+
+ODD = [
+    ChatMessage("word " * 20_000, role="tool", additional_kwargs={"tool_call_id": "1"}),
+    ChatMessage("PK\x00\x03\x1f\x7f", role="tool"),
+    ChatMessage("caf\udce9.txt", role="tool"),
+    ChatMessage("\ud83d\ude00 in two halves, \x01d83d, \\ud83d, 😀", role="assistant"),
+    ChatMessage("\x00", role="user"),
+    ChatMessage("Be kind " * 10_000, role="system"),
+    ChatMessage("é" * 40_000, role="user"),
+    ChatMessage(" " * 70_000 + "x", role="user"),
+    ChatMessage(role="user", blocks=[TextBlock(text="x" * 50_000), TextBlock(text="y\0")]),
+    ChatMessage(role="user", blocks=[TextBlock(text="Look"), ImageBlock(image=b"\xff" * 300_000)]),
+    ChatMessage("x", additional_kwargs={"\x00": "\x00", "half": ["\udfff"], "deep": [[[[{}]]]]}),
+    ChatMessage(blocks=[ToolCallBlock(tool_name="f", tool_kwargs={"file": "\x00\udc80"})]),
+]
+
+
+async def test_messages_of_any_size_and_any_characters_come_back_equal(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    path = tmp_path / "chat.plugmem"
+    said = [message for odd in ODD for message in (odd, user("between"))]
+    await PlugmemChatStore(open_memory(path)).add_messages("ann", said)
+    other = PlugmemChatStore(open_memory(path))
+    assert await other.get_messages("ann") == said
+    assert await other.get_messages("ann", limit=2, offset=4) == said[4:6]
+    assert open_memory(path).verify().problems == ()
+
+
+async def test_what_json_cannot_hold_comes_back_as_llama_indexs_own_store_gives_it(
+    store: PlugmemChatStore,
+) -> None:
+    extra = {
+        "point": (1, (2, 3)),
+        "signatures": [b"\xfb\xff", {"raw": b"bytes"}],
+        "at": datetime(2024, 5, 1, 12, tzinfo=UTC),
+        "id": UUID(int=7),
+        "labels": {"one"},
+        "score": float("nan"),
+        "pages": {1: "first"},
+        "call": Called(id="1", arguments="{}"),
+    }
+    call = ToolCallBlock(tool_name="paint", tool_kwargs={"rgb": (1, 2, 3)})
+    message = ChatMessage(role="assistant", blocks=[call], additional_kwargs=extra)
+    theirs = SQLAlchemyChatStore(table_name="messages")
+    for one in (store, theirs):
+        await one.add_message("ann", message)
+    [read] = await store.get_messages("ann")
+    assert read.additional_kwargs == {
+        "point": [1, [2, 3]],
+        "signatures": ["+/8=", {"raw": "Ynl0ZXM="}],
+        "at": "2024-05-01T12:00:00Z",
+        "id": "00000000-0000-0000-0000-000000000007",
+        "labels": ["one"],
+        "score": None,
+        "pages": {"1": "first"},
+        "call": {"id": "1", "arguments": "{}"},
+    }
+    assert read.blocks == [ToolCallBlock(tool_name="paint", tool_kwargs={"rgb": [1, 2, 3]})]
+    assert [read] == await theirs.get_messages("ann")
+    assert theirs._async_engine is not None
+    await theirs._async_engine.dispose()
+
+
+async def test_bytes_are_base64_at_any_depth(store: PlugmemChatStore) -> None:
+    class Signed(BaseModel):
+        signature: bytes
+
+    extra = {"in a tuple": (b"\xff",), "in a model": Signed(signature=b"\xff")}
+    await store.add_message("ann", ChatMessage("x", additional_kwargs=extra))
+    [read] = await store.get_messages("ann")
+    assert read.additional_kwargs == {"in a tuple": ["/w=="], "in a model": {"signature": "/w=="}}
+
+
+async def test_a_message_of_a_class_of_ones_own_comes_back_as_a_message(
+    store: PlugmemChatStore,
+) -> None:
+    await store.add_message("ann", Verse(role="user", blocks=[TextBlock(text="roses are red")]))
+    [read] = await store.get_messages("ann")
+    assert type(read) is ChatMessage
+    assert read == user("roses are red")
+
+
+async def test_keys_keep_their_order(store: PlugmemChatStore) -> None:
+    kwargs = {"zeta": 1, "alpha": {"b": 1, "a": 2}}
+    call = ToolCallBlock(tool_name="f", tool_kwargs=kwargs)
+    await store.add_message("ann", ChatMessage(blocks=[call], additional_kwargs=kwargs))
+    [read] = await store.get_messages("ann")
+    assert isinstance(read.blocks[0], ToolCallBlock)
+    for found in (read.additional_kwargs, read.blocks[0].tool_kwargs):
+        assert json.dumps(found) == '{"zeta": 1, "alpha": {"b": 1, "a": 2}}'
+
+
+async def test_odd_messages_keep_their_place_and_are_replaced_archived_and_deleted_like_others(
+    store: PlugmemChatStore, memory: Memory
+) -> None:
+    said = [user("one"), ODD[0], user("two"), ODD[6]]
+    await store.set_messages("ann", said)
+    before = memory.stats()
+    await store.set_messages("ann", said)
+    assert memory.stats() == before
+    changed = ChatMessage("word " * 20_000 + "!", role="tool", additional_kwargs={"n": 1})
+    await store.set_messages("ann", [said[0], changed, *said[2:]])
+    assert await store.get_messages("ann") == [said[0], changed, *said[2:]]
+    await store.set_messages("ann", said)
+    assert await store.archive_oldest_messages("ann", 2) == said[:2]
+    assert await store.get_messages("ann", status=ARCHIVED) == said[:2]
+    assert await store.get_messages("ann", status=None) == said
+    assert await store.delete_message("ann", 1) == ODD[6]
+    assert await store.delete_oldest_messages("ann", 5) == [user("two")]
+    assert await store.get_messages("ann", status=None) == said[:2]
+
+
+@pytest.mark.parametrize(
+    "delete",
+    [
+        lambda store: store.delete_messages("ann"),
+        lambda store: store.delete_messages("ann", ACTIVE),
+        lambda store: store.delete_oldest_messages("ann", 9),
+        lambda store: store.set_messages("ann", [user("x")]),
+        lambda store: store.delete_message("ann", 0),
+    ],
+)
+async def test_what_is_kept_beside_a_fact_goes_with_it_and_nothing_else_does(
+    store: PlugmemChatStore, memory: Memory, delete: Callable[[PlugmemChatStore], Any]
+) -> None:
+    for key in ("ann", "bob"):
+        await store.add_message(key, ODD[0])
+    memory.put_values("settings", {"theme": "dark"}, namespace=("chat", "ann"))
+    await delete(store)
+    assert (values_in(memory, "ann"), values_in(memory, "bob")) == (0, 1)
+    assert await store.get_messages("bob") == [ODD[0]]
+    assert memory.get_values("settings", namespace=("chat", "ann")) == {"theme": "dark"}
+
+
+async def test_clearing_a_session_removes_what_facts_forgotten_by_hand_left(
+    store: PlugmemChatStore, memory: Memory
+) -> None:
+    await store.add_messages("ann", [ODD[0], ODD[0]])
+    memory.forget(0)
+    assert await store.get_messages("ann") == [ODD[0]]
+    await store.delete_messages("ann")
+    assert values_in(memory, "ann") == 0
+
+
+async def test_a_message_that_another_process_removes_while_it_is_read_is_left_out(
+    open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chat.plugmem"
+    memory, other = open_memory(path), PlugmemChatStore(open_memory(path))
+    store = PlugmemChatStore(memory)
+    await store.add_messages("ann", [ODD[0], user("stays"), ODD[0]])
+    get_values = Memory.get_values
+
+    def late(memory: Memory, *args: Any, **options: Any) -> dict[str, Any]:
+        monkeypatch.undo()
+        asyncio.run(other.delete_message("ann", 0))
+        return get_values(memory, *args, **options)
+
+    monkeypatch.setattr(Memory, "get_values", late)
+    assert await store.get_messages("ann") == [user("stays"), ODD[0]]
+
+
+async def test_recall_finds_the_words_of_odd_messages(
+    store: PlugmemChatStore, memory: Memory
+) -> None:
+    await store.add_messages(
+        "ann", [user("the plum\0 is caf\udce9"), user("quince " + "filler " * 20_000)]
+    )
+    assert [fact.text for fact in memory.recall("plum").facts] == ["the plum� is caf�"]
+    [long] = memory.recall("quince", token_budget=None).facts
+    assert long.text.startswith("quince filler")
+    assert len(long.text) == 65_536
 
 
 async def test_recall_finds_what_was_said_and_no_system_message(
@@ -298,6 +492,13 @@ async def test_a_message_is_deleted_by_its_place_among_the_active_ones(
         lambda store: store.add_message(7, user("x")),
         lambda store: store.add_messages("ann", user("x")),
         lambda store: store.add_messages("ann", "x"),
+        lambda store: store.set_messages("ann", {}),
+        lambda store: store.set_messages("ann", set()),
+        lambda store: store.set_messages("ann", b""),
+        lambda store: store.set_messages("ann", ""),
+        lambda store: store.set_messages("ann", None),
+        lambda store: store.get_messages("ann", "active"),
+        lambda store: store.add_message("ann", user("x"), None),
     ],
 )
 async def test_arguments_out_of_range_are_refused(

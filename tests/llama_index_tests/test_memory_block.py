@@ -11,12 +11,12 @@ from conftest import OpenMemory
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms.mock import MockLLMWithChatMemoryOfLastCall
-from llama_index.core.memory import BaseMemoryBlock, InsertMethod
+from llama_index.core.memory import BaseMemoryBlock, InsertMethod, StaticMemoryBlock
 from llama_index.core.memory import Memory as ChatMemory
 from pydantic import ValidationError
 
 from llama_index_plugmem import PlugmemChatStore, PlugmemMemory, PlugmemMemoryBlock
-from plugmem_core import InvalidInputError, Memory, TooLargeError
+from plugmem_core import InvalidInputError, Memory, WrongTypeError
 
 DESK = "My desk is on floor two"
 ASKED = "Which floor is my desk on?"
@@ -118,12 +118,66 @@ async def test_the_messages_it_is_given_are_not_changed(block: PlugmemMemoryBloc
     assert message == user("hello")
 
 
-async def test_a_message_that_is_too_long_is_an_error_and_nothing_is_saved(
+@pytest.mark.parametrize(
+    ("text", "saved"),
+    [
+        ("the plum\0 is ripe", "the plum� is ripe"),
+        ("plum \ud800", "plum �"),
+        ("plum " + "word " * 20_000, ("plum " + "word " * 20_000)[:65_536]),
+        ("\0", "�"),
+        (" " * 70_000 + "plum", "-"),
+    ],
+)
+async def test_a_text_that_no_fact_can_hold_is_saved_once_as_one_can(
+    block: PlugmemMemoryBlock, memory: Memory, text: str, saved: str
+) -> None:
+    chat = chat_memory("monday", block, token_limit=200_000, tokenizer_fn=str.split)
+    await chat.aput(user(text))
+    for said in ("one", "two"):
+        assert user(text) in await chat.aget()
+        await chat.aput_messages([assistant(f"answer {said}"), user(f"question {said}")])
+    assert await chat.aget() == await chat.aget_all()
+    assert [fact for fact, _, _ in stored(memory)].count(saved) == 1
+    assert len(stored(memory)) == 5
+
+
+async def test_texts_that_differ_only_where_no_fact_can_are_two(
     block: PlugmemMemoryBlock, memory: Memory
 ) -> None:
-    with pytest.raises(TooLargeError):
-        await block.aget([user("fine"), user("x" * 70_000)], session_id="s")
+    await block.aput([user("plum \0"), user("plum \ud800")], session_id="s")
+    assert [text for text, _, _ in stored(memory)] == ["plum �", "plum �"]
+
+
+@pytest.mark.parametrize("messages", ["abc", [1], [user("fine"), None], user("x"), {}, 7])
+async def test_only_lists_of_messages_are_taken(
+    block: PlugmemMemoryBlock, memory: Memory, messages: Any
+) -> None:
+    for call in (block.aget, block.aput):
+        with pytest.raises(WrongTypeError, match="messages"):
+            await call(messages, session_id="s")
     assert stored(memory) == []
+
+
+# -- forgetting
+
+
+async def test_forget_forgets_what_was_saved_and_nothing_else(memory: Memory) -> None:
+    block = PlugmemMemoryBlock(memory)
+    other = PlugmemMemoryBlock(memory, namespace=["other"])
+    chat = PlugmemMemory(memory, session_id="monday")
+    memory.remember("The desk of Ines is red", namespace=("conversation", "sessions", "monday"))
+    chat.put(user("The desk is new"))
+    for one in (block, other):
+        for session in ("monday", "tuesday", None):
+            await one.aput([user(DESK)], session_id=session)
+    await block.aforget("monday")
+    assert [text for text, _, _ in stored(memory)].count(DESK) == 5
+    block.forget()
+    assert [text for text, _, _ in stored(memory)].count(DESK) == 3
+    assert recalled(await other.aget([user(ASKED)], session_id="w")) == [DESK]
+    left = memory.list_facts(namespace=("conversation",))
+    assert [fact.text for fact in left] == ["The desk of Ines is red", "The desk is new"]
+    assert chat.get_all() == [user("The desk is new")]
 
 
 # -- recalling
@@ -202,6 +256,17 @@ async def test_recalled_text_keeps_to_its_budget_and_can_be_shortened(memory: Me
     assert found.startswith(shorter)
     assert len(found) - len(shorter) >= 4 * 29
     assert await block.atruncate(found, 10_000) is None
+
+
+async def test_nothing_recalled_is_nothing_to_truncate(block: PlugmemMemoryBlock) -> None:
+    empty: list[Any] = []
+    assert await block.atruncate(empty, 5) is None
+    assert await block.atruncate("", 5) is None
+    # Over its limit, LlamaIndex truncates every block with a priority, also those without text.
+    important = block.model_copy(update={"priority": 1})
+    chat = chat_memory("s", important, token_limit=100, tokenizer_fn=str.split)
+    await chat.aput(user("word " * 200))
+    assert await chat.aget() == [user("word " * 200)]
 
 
 async def test_the_best_k_are_recalled(memory: Memory) -> None:
@@ -299,6 +364,22 @@ async def test_what_was_recalled_is_never_saved(
         messages = await chat.aget()
     assert any(DESK in (message.content or "") for message in messages)
     assert [text for text, _, _ in stored(memory)] == [DESK, ASKED]
+
+
+@pytest.mark.parametrize("insert", list(InsertMethod))
+async def test_what_was_recalled_is_never_saved_as_part_of_a_text_or_beside_other_blocks(
+    block: PlugmemMemoryBlock, memory: Memory, insert: InsertMethod
+) -> None:
+    await block.aput([user(DESK)], session_id="monday")
+    chat = chat_memory("tuesday", block, insert_method=insert)
+    chat.memory_blocks.insert(0, StaticMemoryBlock(static_content="Be\n\nkind", name="before"))
+    chat.memory_blocks.append(StaticMemoryBlock(static_content="and brief\n", name="after it"))
+    await chat.aput(user(ASKED))
+    shown = [ChatMessage(message.content, role="user") for message in await chat.aget()]
+    assert any(DESK in (message.content or "") for message in shown)
+    assert any("kind" in (message.content or "") for message in shown)
+    await block.aput(shown, session_id="wednesday")
+    assert [text for text, _, _ in stored(memory)] == [DESK, ASKED, ASKED]
 
 
 HOSTILE = [

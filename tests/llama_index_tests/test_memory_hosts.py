@@ -288,6 +288,26 @@ async def test_an_agent_with_tools_recalls_at_each_step_and_stores_the_steps(
     assert result.additional_kwargs == {"tool_call_id": "call-floor_of"}
 
 
+@pytest.mark.parametrize("output", ["word " * 20_000, "PK\x00\x03", "caf\udce9.txt"])
+async def test_whatever_a_tool_is_called_with_and_returns_reaches_the_model_and_is_kept(
+    tuesday: PlugmemMemory, output: str
+) -> None:
+    def look(at: tuple[int, ...] = (1, 2)) -> str:
+        """Look at something."""
+        return output
+
+    signed = calling("look", at=(3, 4))
+    signed.additional_kwargs["thought_signatures"] = [b"\x01\xff"]
+    player = Player(signed, assistant("Done."))
+    agent = FunctionAgent(llm=player.llm, tools=[FunctionTool.from_defaults(look)])
+    assert str(await agent.run("Look.", memory=tuesday)) == "Done."
+    assert said(player.heard[1])[-1] == ("tool", output)
+    assert turns(tuesday)[2] == ("tool", output)
+    call = tuesday.get_all()[1]
+    assert call.additional_kwargs == {"thought_signatures": ["Af8="]}
+    assert call.blocks == calling("look", at=[3, 4]).blocks
+
+
 async def test_an_agents_prompt_and_state_are_never_stored(tuesday: PlugmemMemory) -> None:
     # #19487, #19509, and the state that agents write into the last message in place
     player = Player(assistant("One."), assistant("Two."))
