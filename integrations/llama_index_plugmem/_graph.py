@@ -57,9 +57,10 @@ from llama_index.core.schema import BaseNode, TextNode
 
 from llama_index_plugmem._mapping import NODE, to_node
 from plugmem_core import Fact, InvalidInputError, Metadata, Namespace, RecalledFact
-from plugmem_core.adapters.fields import RESERVED, visible
+from plugmem_core.adapters.fields import visible
 from plugmem_core.errors import shown as shortened
 from plugmem_core.inputs import VectorLike
+from plugmem_core.model import RESERVED
 from plugmem_core.text import names
 
 RECORD = f"{RESERVED}graph"

@@ -12,19 +12,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from llama_index.core.graph_stores.types import ChunkNode, EntityNode, Relation
-from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
+from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from llama_index_plugmem._graph import CHUNK, RELATION, Element, entity_key, to_llama_node
-from llama_index_plugmem._graph_input import from_llama_node, from_node, from_relation
+from llama_index_plugmem._graph_input import from_node, from_relation
 from llama_index_plugmem._graph_reads import GraphReader, as_node
 from llama_index_plugmem._mapping import NODE
 from plugmem_core import InvalidInputError, Namespace
-from plugmem_core.adapters.fields import RESERVED
 from plugmem_core.errors import shown
-
-_NODE_CONTENT = "_node_content"
-"""The property by which stores of LlamaIndex tell the node that a chunk was."""
-
+from plugmem_core.model import RESERVED
 
 SHARED = f"{RESERVED}chunk:"
 """What stands before the id of a chunk that an entity has, too."""
@@ -78,18 +74,14 @@ def from_json(data: Mapping[str, Any], namespace: Namespace) -> tuple[list[Eleme
 def _node(key: str, told: Mapping[str, Any], namespace: Namespace) -> Element:
     place = f"node {shown(key)}"
     if "name" in told:
-        return from_node(EntityNode.model_validate(told), place)
+        return from_node(EntityNode.model_validate(told), namespace, place)
     if "text" not in told:
         raise InvalidInputError(
             f"{place} is {shown(told)}; give an entity, with a name, or a chunk, with a text"
         )
     # The id that a chunk without one had is a hash that no other process gives.
     chunk = ChunkNode.model_validate({**told, "id_": key.removeprefix(SHARED)})
-    if _NODE_CONTENT not in chunk.properties:
-        return from_node(chunk, place)
-    node = metadata_dict_to_node(chunk.properties, chunk.text)
-    node.embedding = chunk.embedding
-    return from_llama_node(node, namespace, place)
+    return from_node(chunk, namespace, place)
 
 
 def _triple(relation: Relation) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """What callers of a property graph store give, checked once and brought into its own form."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llama_index.core.graph_stores.types import (
@@ -10,23 +11,33 @@ from llama_index.core.graph_stores.types import (
     Relation,
 )
 from llama_index.core.schema import BaseNode, MetadataMode
+from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
 from llama_index_plugmem._graph import DOCUMENT_KEYS, Element
 from llama_index_plugmem._mapping import NODE, NodeMapping
 from llama_index_plugmem._mapping import to_fact as node_to_fact
 from plugmem_core import InvalidInputError, Namespace, WrongTypeError
-from plugmem_core.adapters.fields import RESERVED, visible
+from plugmem_core.adapters.fields import visible
 from plugmem_core.errors import shown
 from plugmem_core.inputs import VectorLike, check_type
+from plugmem_core.model import RESERVED
+
+_NODE_CONTENT = "_node_content"
+"""The property by which stores of LlamaIndex tell the node that a chunk is."""
+
+_TELLING = {_NODE_CONTENT, "_node_type", *DOCUMENT_KEYS}
+"""All of their properties that are not the node's metadata."""
 
 _TEXT_ONLY = NodeMapping(entity=None, tags=None, links=None, valid_from=None)
 
 
-def from_node(node: object, place: str) -> Element:
+def from_node(node: object, namespace: Namespace, place: str) -> Element:
     """Return a node that a caller gives.
 
     Args:
-        node: An entity or chunk.
+        node: An entity or chunk. A chunk may tell the LlamaIndex node that it is in the way of
+            LlamaIndex's own stores, by its properties.
+        namespace: Where it is to live.
         place: What the caller knows it by, for the message of an error.
     """
     if not isinstance(node, EntityNode | ChunkNode):
@@ -40,8 +51,12 @@ def from_node(node: object, place: str) -> Element:
     if _is_embedding(properties.get("embedding")):
         given = properties.pop("embedding")
         vector = given if vector is None else vector
+    bare = node.model_copy(update={"properties": properties, "embedding": None})
+    told = _told_node(bare) if isinstance(bare, ChunkNode) else None
+    if told is not None:
+        return replace(from_llama_node(told, namespace, place), vector=_directed(vector))
     return Element(
-        node.model_copy(update={"properties": properties, "embedding": None}),
+        bare,
         sources=_sources(properties, place),
         document=_document(properties) if isinstance(node, ChunkNode) else None,
         vector=_directed(vector),
@@ -75,6 +90,24 @@ def from_llama_node(node: object, namespace: Namespace, place: str) -> Element:
         rest={NODE: metadata.get(NODE, {})},
         vector=_directed(node.embedding),
     )
+
+
+def _told_node(chunk: ChunkNode) -> BaseNode | None:
+    """Return the LlamaIndex node of which the properties of a chunk tell, if they can be read.
+
+    What the chunk has beside is metadata of the node.
+    """
+    told = chunk.properties.get(_NODE_CONTENT)
+    if not isinstance(told, str):
+        return None
+    try:
+        node = metadata_dict_to_node(chunk.properties, chunk.text)
+    except (AttributeError, TypeError, ValueError):
+        return None  # somebody else's property of that name
+    node.id_ = chunk.id
+    own = {key: value for key, value in chunk.properties.items() if key not in _TELLING}
+    node.metadata = {**node.metadata, **own}
+    return node
 
 
 def _check_id(node_id: str, place: str) -> None:

@@ -142,12 +142,15 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
 
         Args:
             nodes: What to add; they are not changed. An `"embedding"` among the properties is
-                taken for the node's.
+                taken for the node's. A chunk that tells of a LlamaIndex node in its properties,
+                as other stores return it, is that node.
 
         Raises:
             InvalidInputError: A node cannot be stored; it is named, and none was.
         """
-        self._upsert([from_node(node, f"nodes[{place}]") for place, node in enumerate(nodes)])
+        self._upsert(
+            [from_node(node, self.namespace, f"nodes[{at}]") for at, node in enumerate(nodes)]
+        )
 
     def upsert_relations(self, relations: Sequence[Relation]) -> None:
         """Add relations, or join them with those of the same source, label and target.

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from llama_index.core.graph_stores import SimplePropertyGraphStore
 from llama_index.core.graph_stores.types import (
     ChunkNode,
     EntityNode,
@@ -18,6 +19,7 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
+from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from llama_index_plugmem import PlugmemPropertyGraphStore
 from plugmem_core import (
@@ -826,6 +828,73 @@ def test_a_bare_chunk_is_a_text_node_and_an_entity_is_none(
     store.upsert_nodes([ChunkNode(text="text", id_="c1", properties={"a": 1}), entity("A")])
     [found] = store.get_llama_nodes(["A", "c1"])
     assert found == TextNode(text="text", id_="c1", metadata={"a": 1})
+
+
+# -- LlamaIndex nodes as its own stores tell of them
+
+TOLD = [
+    TextNode(
+        text="Ines tends the library.",
+        id_="c1",
+        metadata={"z": 1, "a": {"d": 1, "b": [2]}, "doc_id": "mine"},
+        excluded_llm_metadata_keys=["z"],
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="d1")},
+    ),
+    IndexNode(text="an index", id_="c2", index_id="i1"),
+    TextNode(text="", id_="c3"),
+]
+
+
+def as_told(node: TextNode, **properties: Any) -> ChunkNode:
+    """The chunk that stores of LlamaIndex make of a node."""
+    other = SimplePropertyGraphStore()
+    other.upsert_llama_nodes([node])
+    [chunk] = other.get()
+    assert isinstance(chunk, ChunkNode)
+    chunk.properties |= properties
+    return chunk
+
+
+def test_chunks_of_other_stores_are_the_nodes_of_which_they_tell(
+    store: PlugmemPropertyGraphStore,
+) -> None:
+    store.upsert_nodes([as_told(node) for node in TOLD])
+    found = store.get_llama_nodes(["c1", "c2", "c3"])
+    assert found == TOLD
+    assert [node.hash for node in found] == [node.hash for node in TOLD]
+    assert [node.properties for node in store.get()] == [node.metadata for node in TOLD]
+    store.delete_ref_doc("d1")
+    assert ids(store.get()) == ["c2", "c3"]
+
+
+def test_the_vector_of_such_a_chunk_counts_and_its_own_properties_are_metadata(
+    store: PlugmemPropertyGraphStore,
+) -> None:
+    told = as_told(TOLD[0], read=True)
+    told.embedding = [1.0, 0.0]
+    before = told.model_copy(deep=True)
+    other = as_told(TOLD[1], embedding=[0.0, 1.0])
+    store.upsert_nodes([told, other])
+    assert told == before
+    [first, second] = store.get_llama_nodes(["c1", "c2"])
+    assert first.metadata == {**TOLD[0].metadata, "read": True}
+    assert second == TOLD[1]
+    query = VectorStoreQuery(query_embedding=[0.0, 1.0], similarity_top_k=1)
+    assert ids(store.vector_query(query)[0]) == ["c2"]
+
+
+@pytest.mark.parametrize(
+    "content", ["no JSON", "[1]", "null", '{"metadata": 3}', 5, None, {"id_": "x"}]
+)
+def test_a_property_of_the_same_name_is_one_like_any_other(
+    store: PlugmemPropertyGraphStore, content: Any
+) -> None:
+    chunk = ChunkNode(text="text", id_="c1", properties={"_node_content": content, "x": 1})
+    store.upsert_nodes([chunk])
+    assert store.get() == [chunk]
+    assert store.get_llama_nodes(["c1"])[0].metadata == chunk.properties
+    with PlugmemPropertyGraphStore.from_dict(store.to_dict()) as copy:
+        assert copy.get() == [chunk]
 
 
 # -- the schema
