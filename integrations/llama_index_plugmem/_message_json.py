@@ -1,9 +1,10 @@
 """A message as JSON text that stands for it whole, and back.
 
 It is LlamaIndex's own dump: where any value may stand, a model is the dictionary it dumps to,
-a tuple or a set a list, bytes are base64, an instant is ISO-8601, NaN is `None`. The rest comes back equal, with all keys in their order. So do lone
-surrogates, which UTF-8 cannot write: each, also of a pair in two halves, is a mark and its
-code. And so do the paths of files, which may be gone when the message is read.
+a tuple or a set a list, bytes are base64, an instant is ISO-8601, NaN is `None`. The rest
+comes back equal, with all keys in their order. So do lone surrogates, which UTF-8 cannot
+write: each, also of a pair in two halves, is a mark and its code. And so do the paths of
+files, which may be gone when the message is read.
 """
 
 import json

@@ -34,9 +34,9 @@ from plugmem_core import (
     TooLargeError,
     WrongTypeError,
 )
-from plugmem_core.adapters.fields import RESERVED
 from plugmem_core.errors import shown
 from plugmem_core.inputs import check_json, check_metadata, check_type
+from plugmem_core.model import RESERVED
 
 MESSAGE = f"{RESERVED}message"
 STATUS = f"{RESERVED}status"
