@@ -91,6 +91,16 @@ _FORMER = ("keys", "metadata", "text")
 
 _HIDDEN = {TRIPLET_SOURCE_KEY, VECTOR_SOURCE_KEY, *DOCUMENT_KEYS}
 
+
+class VerbatimEntity(EntityNode):
+    """An entity whose id is its name, where LlamaIndex would put spaces for double quotes."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self.name
+
+
 Shown: TypeAlias = EntityNode | ChunkNode | Relation
 """What LlamaIndex knows of a node or relation."""
 
@@ -174,9 +184,15 @@ def entity_id(name: str) -> str:
     return EntityNode(name=name).id
 
 
+def make_entity(node_id: str, name: str, **fields: Any) -> EntityNode:
+    """Return the entity of an id and a name."""
+    verbatim = entity_id(name) != node_id == name
+    return VerbatimEntity(name=name, **fields) if verbatim else EntityNode(name=name, **fields)
+
+
 def placeholder(node_id: str, sources: tuple[str, ...]) -> Element:
     """Return what stands for a node that a relation speaks of."""
-    return Element(EntityNode(name=node_id), sources=sources, placeholder=True)
+    return Element(make_entity(node_id, node_id), sources=sources, placeholder=True)
 
 
 def with_ends(relation: Element, known: Collection[str]) -> Element:
@@ -309,7 +325,9 @@ def to_element(fact: Fact | RecalledFact) -> Element:
             properties=properties,
         )
     else:
-        shown = EntityNode(name=record["name"], label=record["label"], properties=properties)
+        shown = make_entity(
+            record["id"], record["name"], label=record["label"], properties=properties
+        )
     return Element(
         shown,
         sources=tuple(record.get("sources", ())),

@@ -79,7 +79,7 @@ def from_llama_node(node: object, namespace: Namespace, place: str) -> Element:
     check_type(node, BaseNode, place, "a LlamaIndex node")
     assert isinstance(node, BaseNode)  # noqa: S101 - for the type checker; checked above
     _check_id(node.node_id, place)
-    fact = node_to_fact(node, _TEXT_ONLY, namespace)
+    fact = node_to_fact(node, _TEXT_ONLY, namespace, MetadataMode.NONE)
     metadata = fact["metadata"]
     properties = visible(metadata)
     text = node.get_content(MetadataMode.NONE)

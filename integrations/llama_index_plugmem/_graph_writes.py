@@ -39,10 +39,17 @@ class GraphWriter:
         self.namespace = namespace
         self.keep_history = keep_history
 
-    def upsert(self, nodes: Iterable[Element], relations: Iterable[Element]) -> None:
+    def upsert(
+        self, nodes: Iterable[Element], relations: Iterable[Element], *, verbatim: bool = False
+    ) -> None:
         """Add nodes and relations, or join them with those that are there.
 
         A relation's end that is not there is made, as a placeholder.
+
+        Args:
+            nodes: Entities and chunks.
+            relations: Relations of these nodes and those that are there.
+            verbatim: Whether ends of relations are ids for sure, and never names.
         """
         given, related = list(nodes), list(relations)
         told = {end for one in related for end in ends(one)}
@@ -53,7 +60,8 @@ class GraphWriter:
             for one in given:
                 drafts[one.key] = merged(drafts.get(one.key) or known.get(one.key), one)
             there = {one.id for one in (*known.values(), *drafts.values())}
-            related = [with_ends(one, there) for one in related]
+            if not verbatim:
+                related = [with_ends(one, there) for one in related]
             for one in related:
                 for end in ends(one):
                     if end not in there:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import fsspec  # type: ignore[import-untyped] # it comes with LlamaIndex, and has no types
 from llama_index.core.graph_stores.types import GraphStore, Relation
 
-from llama_index_plugmem._graph import RELATION, entity_id
+from llama_index_plugmem._graph import RELATION
 from llama_index_plugmem._graph_input import from_relation
 from llama_index_plugmem._graph_queries import texts
 from llama_index_plugmem._graph_reads import GraphReader, Where, ends, starting_at
@@ -22,7 +22,8 @@ class PlugmemGraphStore(Closing, GraphStore):
     """Keeps triplets in a memory, for the older indices of LlamaIndex over knowledge graphs.
 
     LlamaIndex has deprecated them; `PlugmemPropertyGraphStore` is for its `PropertyGraphIndex`.
-    It can read what this store keeps, under the same namespace.
+    It can read what this store keeps, under the same namespace. Subjects, relations and objects
+    are told apart by every character.
 
     Args:
         memory: The open memory; closing it remains the caller's task.
@@ -78,6 +79,7 @@ class PlugmemGraphStore(Closing, GraphStore):
 
     def get(self, subj: str) -> list[list[str]]:
         """Return the relations that start at a subject, as lists of relation and object."""
+        check_type(subj, str, "subj", "a str")
         return [[relation, target] for _, relation, target in self._starting_at([subj])]
 
     def get_rel_map(
@@ -103,7 +105,8 @@ class PlugmemGraphStore(Closing, GraphStore):
 
     def upsert_triplet(self, subj: str, rel: str, obj: str) -> None:
         """Add a triplet; one that is there stays as it is."""
-        self._writer.upsert([], [from_relation(_relation(subj, rel, obj), "the triplet")])
+        given = from_relation(_relation(subj, rel, obj), "the triplet")
+        self._writer.upsert([], [given], verbatim=True)
 
     def delete(self, subj: str, rel: str, obj: str) -> None:
         """Delete a triplet, and nothing else; one that there is not is passed over."""
@@ -144,7 +147,7 @@ class PlugmemGraphStore(Closing, GraphStore):
         return [list(triplet) for triplet in found][:limit]
 
     def _starting_at(self, subjects: Sequence[str]) -> list[list[str]]:
-        return self._triplets(starting_at([entity_id(subject) for subject in subjects]))
+        return self._triplets(starting_at(subjects))
 
     def _triplets(self, *conditions: Where) -> list[list[str]]:
         found = sorted(self._reader.elements([RELATION], *conditions), key=lambda one: one.place)
@@ -158,4 +161,4 @@ class PlugmemGraphStore(Closing, GraphStore):
 def _relation(source: str, label: str, target: str) -> Relation:
     for name, text in (("subj", source), ("rel", label), ("obj", target)):
         check_type(text, str, name, "a str")
-    return Relation(label=label, source_id=entity_id(source), target_id=entity_id(target))
+    return Relation(label=label, source_id=source, target_id=target)

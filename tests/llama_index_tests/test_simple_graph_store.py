@@ -113,6 +113,33 @@ def test_double_quotes_in_names_are_found_again(store: PlugmemGraphStore) -> Non
     assert store.get('the "Owl"') == []
 
 
+def test_texts_come_back_with_every_character(store: PlugmemGraphStore, memory: Memory) -> None:
+    texts = ['"no"', " no ", "no", 'a"b', "a b", "a  b", 'a""b', "\\", '\\"', "C++", "C#"]
+    triplets = [[one, f"is {one}", two] for one in texts for two in texts]
+    tell(store, *triplets)
+    for text in texts:
+        assert store.get(text) == [[f"is {text}", two] for two in texts]
+    assert store.get_rel_map(['a"b'], depth=1) == {
+        'a"b': [['a"b', 'is a"b', two] for two in texts],
+    }
+    graph = PlugmemPropertyGraphStore(memory, namespace=("triplets",))
+    assert [node.id for node in graph.get()] == texts
+    with PlugmemPropertyGraphStore.from_dict(graph.to_dict()) as copy:
+        assert [node.id for node in copy.get()] == texts
+        assert len(copy.get_triplets(ids=['a"b'])) == 2 * len(texts) - 1
+    for triplet in triplets:
+        if triplet != ["a b", "is a b", 'a"b']:
+            store.delete(*triplet)
+    assert store.get_rel_map() == {"a b": [["a b", "is a b", 'a"b']]}
+    assert [node.id for node in graph.get()] == ['a"b', "a b"]
+
+
+@pytest.mark.parametrize("text", [None, 5, ["A"]])
+def test_a_subject_of_another_type_is_refused(store: PlugmemGraphStore, text: Any) -> None:
+    with pytest.raises(WrongTypeError, match="subj is"):
+        store.get(text)
+
+
 def test_namespaces_are_kept_apart(memory: Memory) -> None:
     one = PlugmemGraphStore(memory, namespace=("one",))
     other = PlugmemGraphStore(memory, namespace=("one", "below"))
