@@ -223,7 +223,11 @@ class Engine:
         self.check_open()
         outer = self.shared
         if outer is not None:
-            yield outer
+            try:
+                yield outer
+            except BaseException as error:
+                outer.failure = outer.failure or error
+                raise
             return
         with self._transaction() as transaction:
             shared = self._thread.shared = Shared(transaction)

@@ -6,7 +6,7 @@ error names the value, the rule and what to do instead.
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeAlias
 
@@ -199,18 +199,23 @@ def check_metadata(value: Mapping[str, Any] | None, name: str, *, max_bytes: int
     check_type(value, Mapping, name, "a mapping with text keys")
     if not value:
         return None
-    return _json_text(value, name, max_bytes, sort_keys=True)
+    plain = _plain_json(value, name, 1, _proper_text)
+    return _json_text(plain, name, max_bytes, sort_keys=True)
 
 
 def check_json(value: object, name: str, *, max_bytes: int) -> str:
-    """Return a JSON value as text; its keys keep their order.
+    """Return a JSON value as text; its keys keep their order, and its texts may be any.
 
     Raises:
         WrongTypeError: It holds what JSON cannot.
         InvalidInputError: It holds NaN or an infinity, is nested too deeply or in itself.
         TooLargeError: Its JSON is longer than `max_bytes`.
     """
-    return _json_text(value, name, max_bytes, sort_keys=False)
+    plain = _plain_json(value, name, 1, _any_text)
+    try:
+        return _json_text(plain, name, max_bytes, sort_keys=False)
+    except UnicodeEncodeError:  # lone surrogates, which only escapes can hold
+        return _json_text(plain, name, max_bytes, sort_keys=False, ensure_ascii=True)
 
 
 def check_vector(value: VectorLike, name: str, dim: int) -> npt.NDArray[np.float32]:
@@ -283,9 +288,10 @@ def _required_key(value: object, name: str) -> str:
     return key
 
 
-def _json_text(value: object, name: str, max_bytes: int, *, sort_keys: bool) -> str:
-    plain = _plain_json(value, name, 1)
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+def _json_text(
+    plain: object, name: str, max_bytes: int, *, sort_keys: bool, ensure_ascii: bool = False
+) -> str:
+    text = json.dumps(plain, ensure_ascii=ensure_ascii, separators=(",", ":"), sort_keys=sort_keys)
     size = len(text.encode())
     if size > max_bytes:
         raise TooLargeError(
@@ -295,13 +301,21 @@ def _json_text(value: object, name: str, max_bytes: int, *, sort_keys: bool) -> 
     return text
 
 
-def _plain_json(value: object, name: str, depth: int) -> Any:
+def _proper_text(text: str, name: str) -> str:
+    return check_text(text, name, max_bytes=2**31)
+
+
+def _any_text(text: str, _name: str) -> str:
+    return str.__str__(text)
+
+
+def _plain_json(value: object, name: str, depth: int, check: Callable[[str, str], str]) -> Any:
     if depth > MAX_JSON_DEPTH:
         raise InvalidInputError(f"{name} is nested over {MAX_JSON_DEPTH} levels; flatten it")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return check_text(value, name, max_bytes=2**31)
+        return check(value, name)
     if isinstance(value, int):
         return _plain_int(value, name)
     if isinstance(value, float):
@@ -312,12 +326,12 @@ def _plain_json(value: object, name: str, depth: int) -> Any:
         plain = {}
         for key, item in value.items():
             check_type(key, str, f"a key of {name}", "text keys")
-            plain[check_text(key, f"a key of {name}", max_bytes=2**31)] = _plain_json(
-                item, f"{name}.{shown(key)}", depth + 1
+            plain[check(key, f"a key of {name}")] = _plain_json(
+                item, f"{name}.{shown(key)}", depth + 1, check
             )
         return plain
     if isinstance(value, list | tuple):
-        return [_plain_json(item, f"{name}[{i}]", depth + 1) for i, item in enumerate(value)]
+        return [_plain_json(item, f"{name}[{i}]", depth + 1, check) for i, item in enumerate(value)]
     raise WrongTypeError(
         f"{name} is {shown(value)} ({type(value).__name__}), which JSON cannot hold; "
         "give text, numbers, booleans, None, lists or objects"

@@ -144,10 +144,10 @@ class Memory(
         ends: a value can be read, changed and stored again without losing an update.
 
         Verbs inside see what was there before the block; what they write becomes visible
-        at its end. An error of a verb undoes the whole block, even if it is caught. The
-        block belongs to its thread: the async twins, which run in others, would wait for
-        its end in vain. No embedder is called while others wait for the block: vectors are
-        pending at its end, and made then.
+        at its end. An error inside undoes the whole block, even if it is caught, unless it is
+        an argument that a verb refuses before it writes. The block belongs to its thread:
+        the async twins, which run in others, would wait for its end in vain. No embedder is
+        called while others wait for the block: vectors are pending at its end, and made then.
 
         Raises:
             BusyError: Another process wrote for longer than `busy_timeout`.

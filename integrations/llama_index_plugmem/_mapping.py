@@ -2,7 +2,8 @@
 
 | node                            | fact                                                    |
 |---------------------------------|---------------------------------------------------------|
-| `text`                          | `text`, verbatim                                        |
+| `text`                          | `text`: as it is embedded, with the metadata it shows   |
+|                                 | then; the text alone is kept, too, and comes back       |
 | `node_id`                       | `key`; for a fact without one, `fact:` and its id       |
 | `metadata`                      | `metadata`, as given, with nothing added unasked        |
 | `metadata["fact_entity"]`       | `entity` as well: a name                                |
@@ -70,6 +71,7 @@ from plugmem_core.adapters.fields import (
     visible,
 )
 from plugmem_core.adapters.mapping import FieldKeys
+from plugmem_core.text import storable
 
 NODE: Final = f"{RESERVED}node"
 """The metadata key of what else a node has."""
@@ -112,13 +114,19 @@ class NodeMapping(FieldKeys):
 # -- from nodes to facts
 
 
-def to_fact(node: BaseNode, mapping: NodeMapping, namespace: Namespace) -> dict[str, Any]:
+def to_fact(
+    node: BaseNode,
+    mapping: NodeMapping,
+    namespace: Namespace,
+    mode: MetadataMode = MetadataMode.NONE,
+) -> dict[str, Any]:
     """Return the arguments of `Memory.remember` for a node.
 
     Args:
         node: Any of LlamaIndex's nodes.
         mapping: Which metadata says more than metadata.
         namespace: Where the fact is to live.
+        mode: Which metadata is a part of the fact's text, for words to be found by.
 
     Raises:
         InvalidInputError: A metadata key begins as the reserved ones do.
@@ -129,12 +137,14 @@ def to_fact(node: BaseNode, mapping: NodeMapping, namespace: Namespace) -> dict[
                 f"node {node.node_id!r}: metadata {key!r} begins with {RESERVED!r}, "
                 "which is reserved; call it otherwise"
             )
-    text = node.get_content(MetadataMode.NONE)
+    text = storable(node.get_content(mode))
     blank = not text.strip()
-    state = _state(node, text if blank else None)
+    if blank:
+        text = node.node_id
+    state = _state(node) | _own_text(node.get_content(MetadataMode.NONE), text)
     return {
         **mapping.fields_of(node),
-        "text": node.node_id if blank else text,
+        "text": text,
         "metadata": {**node.metadata, NODE: state} if state else node.metadata,
         # A text without words may have a vector without direction, which says nothing.
         "vector": node.embedding if node.embedding and any(node.embedding) else None,
@@ -151,6 +161,7 @@ def store_nodes(
     namespace: Namespace,
     *,
     end: Iterable[str] = (),
+    mode: MetadataMode = MetadataMode.NONE,
 ) -> None:
     """Store nodes in one transaction; the links end of those that are replaced.
 
@@ -160,11 +171,12 @@ def store_nodes(
         mapping: Which metadata says more than metadata.
         namespace: Where the facts are to live.
         end: The ids of nodes that stop being true thereby.
+        mode: Which metadata is a part of the facts' texts.
 
     Raises:
         InvalidInputError: A node cannot be a fact; it is named, and nothing was stored.
     """
-    facts = [to_fact(node, mapping, namespace) for node in nodes]
+    facts = [to_fact(node, mapping, namespace, mode) for node in nodes]
     try:
         memory.write(remember=facts, end=[(namespace, key) for key in end], unlink=True)
     except PlugmemError as error:
@@ -188,7 +200,15 @@ def about_node(node: BaseNode, error: PlugmemError, mapping: NodeMapping) -> Plu
     return type(error)(f"{name}: {problem}")
 
 
-def _state(node: BaseNode, blank_text: str | None) -> dict[str, Any]:
+def _own_text(own: str, text: str) -> dict[str, Any]:
+    """Return what it takes to get a node's own text back from that of its fact."""
+    if own == text:
+        return {}
+    start = text.rfind(own) if own else -1
+    return {"text": json.dumps(own)} if start < 0 else {"part": [start, len(own)]}
+
+
+def _state(node: BaseNode) -> dict[str, Any]:
     """Return what a node has beside id, text, metadata and embedding, without defaults."""
     kind = next(one for one in type(node).__mro__ if one in _CLASSES.values())
     state: dict[str, Any] = node.model_dump(mode="json", exclude_defaults=True)
@@ -202,8 +222,6 @@ def _state(node: BaseNode, blank_text: str | None) -> dict[str, Any]:
         state["ref_doc_id"] = node.ref_doc_id  # as a relationship it is harder to find
     if kind is not TextNode:
         state["class"] = kind.__name__
-    if blank_text is not None:
-        state["text"] = blank_text
     return state | _order(node.metadata)
 
 
@@ -236,7 +254,9 @@ def to_node(fact: Fact | RecalledFact) -> BaseNode:
     if nested is not None:
         metadata = json.loads(nested)
     kind = _CLASSES[state.pop("class", "TextNode")]
-    text = state.pop("text", fact.text)
+    start, length = state.pop("part", (0, len(fact.text)))
+    written = state.pop("text", None)
+    text = fact.text[start : start + length] if written is None else json.loads(written)
     if not issubclass(kind, Node):
         state["text"] = text
     elif "text_resource" in state:

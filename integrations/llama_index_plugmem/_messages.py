@@ -16,7 +16,6 @@ The JSON text of a message too large for metadata is a value under the same key 
 text of a system message is in the JSON only, so that no recall finds it.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -37,6 +36,7 @@ from plugmem_core import (
 from plugmem_core.errors import shown
 from plugmem_core.inputs import check_json, check_metadata, check_type
 from plugmem_core.model import RESERVED
+from plugmem_core.text import storable
 
 MESSAGE = f"{RESERVED}message"
 STATUS = f"{RESERVED}status"
@@ -56,8 +56,6 @@ SPOKEN = frozenset(MessageRole) - SYSTEM - RESULTS
 
 ANYTHING_SAID = {f"{MESSAGE}.role": {"$nin": sorted(role.value for role in SYSTEM | RESULTS)}}
 """A filter: every fact but system messages and what tools returned."""
-
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class Draft(NamedTuple):
@@ -85,19 +83,9 @@ def json_in(metadata: Mapping[str, Any]) -> str | None:
     return text
 
 
-def readable(text: str, max_bytes: int) -> str:
-    r"""Return text as facts and questions can have it: without what UTF-8 cannot write, and cut.
-
-    >>> readable("caf\udce9 and\0 more", 13)
-    'caf� and�'
-    """
-    written = _UNWRITABLE.sub("�", text).encode()
-    return written[:max_bytes].decode(errors="ignore")
-
-
 def fact_text(text: str, config: MemoryConfig) -> str:
     """Return a text as that of a fact, which cannot be blank."""
-    cut = readable(text, config.max_text)
+    cut = storable(text, config.max_text)
     return cut if cut.strip() else WORDLESS
 
 

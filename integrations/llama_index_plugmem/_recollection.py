@@ -20,11 +20,11 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, TextBlock
 
-from llama_index_plugmem._messages import readable
 from plugmem_core import Memory, Namespace, RecalledFact
 from plugmem_core.adapters.recollection import PREAMBLE
 from plugmem_core.recall.query import MAX_QUERY_BYTES
 from plugmem_core.recall.render import render
+from plugmem_core.text import storable
 
 OPEN, CLOSE = "<memory>", "</memory>"
 
@@ -62,10 +62,10 @@ def recollect(
         where: A filter over metadata.
     """
     budget = token_budget - count(PREAMBLE)
-    asked = readable(question, MAX_QUERY_BYTES)
+    asked = storable(question, MAX_QUERY_BYTES)
     if budget <= 0 or not asked.strip():
         return ""
-    shown = {readable(text, memory.config.max_text) for text in beside}
+    shown = {storable(text, memory.config.max_text) for text in beside}
     vector = memory.embed_query(asked)
     size = k
     while True:

@@ -87,7 +87,11 @@ class VectorQuery:
         k = check_count(self.query.similarity_top_k, "similarity_top_k")
         # Compared, not looked up: a mode may be given as the text that it equals.
         match self.query.mode:
-            case VectorStoreQueryMode.DEFAULT if self._asks_nothing:
+            case (
+                VectorStoreQueryMode.DEFAULT
+                | VectorStoreQueryMode.MMR
+                | VectorStoreQueryMode.HYBRID
+            ) if self._asks_nothing:
                 return self._stored(k)
             case VectorStoreQueryMode.DEFAULT:
                 return self._nearest(k)

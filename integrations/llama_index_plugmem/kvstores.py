@@ -1,7 +1,9 @@
 """`PlugmemKVStore`: document store and index store in the file of a memory."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore.keyval_docstore import KVDocumentStore
 from llama_index.core.storage.index_store.keyval_index_store import KVIndexStore
 from llama_index.core.storage.kvstore.types import DEFAULT_COLLECTION, BaseKVStore
@@ -76,6 +78,10 @@ class PlugmemKVStore(BaseKVStore):
         """Remove what is under a key; `False` when there is nothing."""
         return bool(self.memory.delete_values(collection, [key], namespace=self.namespace))
 
+    def delete_all(self, keys: Iterable[str], collection: str = DEFAULT_COLLECTION) -> int:
+        """Remove what is under keys in one transaction; return how many there were."""
+        return self.memory.delete_values(collection, keys, namespace=self.namespace)
+
     async def aput(
         self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION
     ) -> None:
@@ -107,6 +113,10 @@ class PlugmemKVStore(BaseKVStore):
 class PlugmemDocumentStore(KVDocumentStore):
     """LlamaIndex's document store over a `PlugmemKVStore`: nodes, documents and their hashes.
 
+    Documents are added and deleted in one transaction each, all of their nodes or none. With
+    a document goes its hash, even where a vector store keeps the nodes: it can be inserted
+    again.
+
     Args:
         memory: The open memory; closing it remains the caller's task.
         namespace: The scope of the `PlugmemKVStore`.
@@ -120,7 +130,64 @@ class PlugmemDocumentStore(KVDocumentStore):
     """
 
     def __init__(self, memory: Memory, *, namespace: Namespace = ("kv",)) -> None:
-        super().__init__(PlugmemKVStore(memory, namespace=namespace))
+        self._values = PlugmemKVStore(memory, namespace=namespace)
+        super().__init__(self._values)
+
+    def add_documents(
+        self,
+        docs: Sequence[BaseNode],
+        allow_update: bool = True,  # noqa: FBT001, FBT002 - as LlamaIndex declares it
+        batch_size: int | None = None,
+        store_text: bool = True,  # noqa: FBT001, FBT002 - idem
+    ) -> None:
+        """Add documents or nodes in one transaction.
+
+        Args:
+            docs: What to add.
+            allow_update: Whether those that are there are replaced.
+            batch_size: Ignored; there is one batch.
+            store_text: Whether more than their hashes is kept.
+
+        Raises:
+            ValueError: One is there already and may not be replaced; none was added.
+        """
+        with self._values.memory.transaction():
+            super().add_documents(docs, allow_update, batch_size, store_text)
+
+    def delete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Delete a document, its nodes and their hashes, in one transaction.
+
+        Args:
+            ref_doc_id: The document.
+            raise_error: Whether one that is not there is an error.
+
+        Raises:
+            ValueError: There is no such document.
+        """
+        with self._values.memory.transaction():
+            info = self.get_ref_doc_info(ref_doc_id)
+            if info is None and self.get_document_hash(ref_doc_id) is None:
+                if raise_error:
+                    raise ValueError(f"ref_doc_id is {ref_doc_id!r}; there is no such document")
+                return
+            nodes = [] if info is None else info.node_ids
+            for collection in (self._node_collection, self._metadata_collection):
+                self._values.delete_all([*nodes, ref_doc_id], collection)
+            self._values.delete_all([ref_doc_id], self._ref_doc_collection)
+
+    async def async_add_documents(
+        self,
+        docs: Sequence[BaseNode],
+        allow_update: bool = True,  # noqa: FBT001, FBT002 - as LlamaIndex declares it
+        batch_size: int | None = None,
+        store_text: bool = True,  # noqa: FBT001, FBT002 - idem
+    ) -> None:
+        """`add_documents` in a worker thread; the event loop runs on."""
+        await twin(self.add_documents)(docs, allow_update, batch_size, store_text)
+
+    async def adelete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> None:  # noqa: FBT001, FBT002
+        """`delete_ref_doc` in a worker thread; the event loop runs on."""
+        await twin(self.delete_ref_doc)(ref_doc_id, raise_error)
 
 
 class PlugmemIndexStore(KVIndexStore):

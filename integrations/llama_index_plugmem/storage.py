@@ -10,7 +10,9 @@ from plugmem_core import Memory, Namespace
 from plugmem_core.inputs import check_namespace
 
 
-def storage_context(memory: Memory, *, namespace: Namespace = ()) -> StorageContext:
+def storage_context(
+    memory: Memory, *, namespace: Namespace = (), images: Memory | None = None
+) -> StorageContext:
     """Return a `StorageContext` whose stores all live in one memory.
 
     What an index does is on disk at once; there is nothing to persist. Another process, or
@@ -24,10 +26,15 @@ def storage_context(memory: Memory, *, namespace: Namespace = ()) -> StorageCont
     | graph store          | `PlugmemGraphStore`         | `("triplets",)` |
     | document store       | `PlugmemDocumentStore`      | `("kv",)`       |
     | index store          | `PlugmemIndexStore`         | `("kv",)`       |
+    | image store          | `PlugmemVectorStore`        | `("images",)`   |
+
+    All vectors of a memory have one dimension, so images whose model has another than that
+    of the texts need a memory of their own.
 
     Args:
         memory: The open memory; closing it remains the caller's task.
         namespace: The labels above those of the stores.
+        images: Another open memory for the vectors of images.
 
     >>> from llama_index.core import Document, MockEmbedding, VectorStoreIndex
     >>> from llama_index.core import load_index_from_storage
@@ -43,10 +50,12 @@ def storage_context(memory: Memory, *, namespace: Namespace = ()) -> StorageCont
     ['Tea is at four']
     """
     above = check_namespace(namespace)
+    docstore = PlugmemDocumentStore(memory, namespace=(*above, "kv"))
     return StorageContext.from_defaults(
-        docstore=PlugmemDocumentStore(memory, namespace=(*above, "kv")),
+        docstore=docstore,
         index_store=PlugmemIndexStore(memory, namespace=(*above, "kv")),
-        vector_store=PlugmemVectorStore(memory, namespace=above),
+        vector_store=PlugmemVectorStore(memory, docstore=docstore, namespace=above),
         property_graph_store=PlugmemPropertyGraphStore(memory, namespace=(*above, "graph")),
         graph_store=PlugmemGraphStore(memory, namespace=(*above, "triplets")),
+        image_store=PlugmemVectorStore(images or memory, namespace=(*above, "images")),
     )

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.schema import BaseNode
+from llama_index.core.schema import BaseNode, MetadataMode
+from llama_index.core.storage.docstore.types import BaseDocumentStore
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     MetadataFilters,
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator
 
 from llama_index_plugmem._chunks import chunks_of, replaced
 from llama_index_plugmem._filters import to_where
@@ -70,11 +71,15 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
     Args:
         memory: The open memory; closing it remains the caller's task.
         path: The file, when no memory is given open.
+        docstore: Where an index keeps the hashes of documents. One whose nodes are deleted
+            here is forgotten there, which LlamaIndex does not do, so it can come again.
         namespace: Where the nodes live. Neither those below it nor those above are seen.
         mapping: Which metadata says more than metadata; see `NodeMapping`.
+        search_metadata: Whether words find a node by the metadata that is embedded with its
+            text, too; an embedder of the memory then gets both, as an index does.
         replace_documents: Whether adding chunks of a document ends those of its other
             versions, which LlamaIndex tells apart by a hash of the whole document. `False`
-            is for documents of several parts that share an id.
+            is for documents of several parts, or of several owners, that share an id.
 
     Raises:
         pydantic.ValidationError: A setting breaks its rule; a `ValueError`.
@@ -105,14 +110,24 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
     mapping: NodeMapping = Field(
         default=NodeMapping(), description="Which metadata says more than metadata."
     )
+    search_metadata: bool = Field(
+        default=True, description="Whether words find nodes by the metadata that is embedded."
+    )
     replace_documents: bool = Field(
         default=True, description="Whether a version of a document ends its other versions."
     )
 
+    _docstore: BaseDocumentStore | None = PrivateAttr(default=None)
+
     def __init__(
-        self, memory: Memory | None = None, path: str | Path | None = None, **settings: Any
+        self,
+        memory: Memory | None = None,
+        path: str | Path | None = None,
+        docstore: BaseDocumentStore | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(memory, path, **settings)
+        self._docstore = docstore
 
     @field_validator("namespace")
     @classmethod
@@ -179,7 +194,11 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
         given = list(nodes)
         for place, one in enumerate(given):
             check_type(one, BaseNode, f"nodes[{place}]", "a node")
-        store_nodes(self.memory, given, self.mapping, self.namespace, end=self._replaced(given))
+        mode = MetadataMode.EMBED if self.search_metadata else MetadataMode.NONE
+        # Nobody may add the same chunks between the look and the write.
+        with self.memory.transaction():
+            end = self._replaced(given)
+            store_nodes(self.memory, given, self.mapping, self.namespace, end=end, mode=mode)
         return [node.node_id for node in given]
 
     def delete(self, ref_doc_id: str, **_delete_kwargs: Any) -> None:
@@ -193,6 +212,8 @@ class PlugmemVectorStore(Closing, KeepsMemory, BasePydanticVectorStore):
         if ref_doc_id is not None:
             check_type(ref_doc_id, str, "ref_doc_id", "the id of a document")
             self._documents.delete_where({REF_DOC: ref_doc_id})
+            if self._docstore is not None and self._docstore.get_ref_doc_info(ref_doc_id) is None:
+                self._docstore.delete_ref_doc(ref_doc_id, raise_error=False)
 
     def delete_nodes(
         self,

@@ -2,6 +2,7 @@
 
 from plugmem_core.text.checks import check_fact_text, check_text
 from plugmem_core.text.names import MAX_NAME_BYTES, entity_key
+from plugmem_core.text.storable import storable
 from plugmem_core.text.tokenizer import TOKENIZER_VERSION, is_unigram, tokenize
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "check_text",
     "entity_key",
     "is_unigram",
+    "storable",
     "tokenize",
 ]

@@ -134,6 +134,34 @@ def test_deleting_a_document_deletes_its_nodes_and_no_others(memory: Memory) -> 
     assert list(store.docs) == ["n2"]
 
 
+@pytest.mark.parametrize("known_by", ["nodes", "hash"])
+async def test_a_hash_goes_with_its_document(memory: Memory, known_by: str) -> None:
+    store = PlugmemDocumentStore(memory)
+    for delete in (store.delete_ref_doc, store.adelete_ref_doc):
+        if known_by == "nodes":
+            store.add_documents([chunk(f"n{number}", "d", "Tea") for number in range(5)])
+        store.set_document_hash("d", "abc")
+        done = delete("d")
+        if done is not None:
+            await done
+        assert store.get_document_hash("d") is None
+        assert store.get_ref_doc_info("d") is None
+        assert store.docs == {}
+        assert store.get_all_document_hashes() == {}
+
+
+def test_a_document_that_is_not_there_is_an_error_when_asked_for(memory: Memory) -> None:
+    with pytest.raises(ValueError, match="'d'"):
+        PlugmemDocumentStore(memory).delete_ref_doc("d")
+
+
+def test_texts_of_any_characters_are_kept(memory: Memory) -> None:
+    nodes = [TextNode(id_=str(at), text=text) for at, text in enumerate(["PK\0\3", "caf\udce9"])]
+    store = PlugmemDocumentStore(memory)
+    store.add_documents(nodes)
+    assert [store.get_document(node.node_id) for node in nodes] == nodes
+
+
 async def test_the_document_store_works_asynchronously(memory: Memory) -> None:
     store = PlugmemDocumentStore(memory)
     await store.async_add_documents([chunk("n1", "d", "Tea")])

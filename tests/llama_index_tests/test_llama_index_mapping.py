@@ -13,6 +13,7 @@ from llama_index.core.schema import (
     ImageNode,
     IndexNode,
     MediaResource,
+    MetadataMode,
     Node,
     NodeRelationship,
     RelatedNodeInfo,
@@ -91,6 +92,31 @@ def test_any_metadata_keeps_its_order_and_with_it_the_hash(metadata: dict[str, A
         back = through(memory, node)
         assert json.dumps(back.metadata) == json.dumps(metadata)
         assert back.hash == node.hash
+
+
+@pytest.mark.parametrize("text", ["tea", " tea at four \n", "", " ", "PK\0\3", "caf\udce9", "a: 1"])
+@pytest.mark.parametrize("mode", list(MetadataMode))
+def test_a_text_comes_back_whatever_metadata_is_stored_with_it(
+    memory: Memory, text: str, mode: MetadataMode
+) -> None:
+    metadata = {"title": "Kubernetes handbook", "a": 1}
+    node = TextNode(id_="n", text=text, metadata=metadata, excluded_embed_metadata_keys=["a"])
+    store_nodes(memory, [node], NodeMapping(), (), mode=mode)
+    [fact] = memory.get_by_keys(["n"])
+    assert to_node(fact) == node
+    assert to_node(fact).hash == node.hash
+    assert ("Kubernetes" in fact.text) == (mode != MetadataMode.NONE)
+
+
+@pytest.mark.parametrize("text", ["tea", " tea at four \n", "", "PK\0\3", "a: 1"])
+def test_a_documents_text_comes_back_whatever_metadata_is_stored_with_it(
+    memory: Memory, text: str
+) -> None:
+    node = Document(id_="d", text=text, metadata={"title": "Kubernetes handbook"})
+    store_nodes(memory, [node], NodeMapping(), (), mode=MetadataMode.EMBED)
+    [fact] = memory.get_by_keys(["d"])
+    assert to_node(fact) == node
+    assert to_node(fact).hash == node.hash
 
 
 def test_an_embedding_becomes_the_vector(memory: Memory) -> None:

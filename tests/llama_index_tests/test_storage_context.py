@@ -16,6 +16,7 @@ from llama_index.core import (
     load_index_from_storage,
 )
 from llama_index.core.llms import ChatMessage
+from llama_index.core.schema import ImageNode, TextNode
 
 from llama_index_plugmem import (
     PlugmemMemory,
@@ -129,6 +130,31 @@ def test_a_deleted_document_is_gone_for_indices_loaded_later(memory: Memory) -> 
     index.delete_ref_doc("tea", delete_from_docstore=True)
     loaded = load_index_from_storage(storage_context(memory), embed_model=MODEL)
     assert texts(loaded) == {"Mara works at Tidewater Labs."}
+
+
+def test_a_deleted_document_can_be_inserted_again(memory: Memory) -> None:
+    index: Any = vector_index(storage_context(memory), documents())
+    index.delete_ref_doc("tea", delete_from_docstore=True)
+    loaded: Any = load_index_from_storage(storage_context(memory), embed_model=MODEL)
+    assert loaded.refresh_ref_docs(documents()) == [True, False]
+    assert texts(loaded) == {"Tea is at four in the kitchen", "Mara works at Tidewater Labs."}
+
+
+def test_images_are_in_the_file_too(memory: Memory) -> None:
+    picture = ImageNode(id_="i", image_url="https://example.org/tea.png", embedding=[1.0] * 4)
+    storage_context(memory).vector_stores["image"].add([picture])
+    found = storage_context(memory).vector_stores["image"].get_nodes(["i"])
+    assert found == [picture.model_copy(update={"embedding": None})]
+
+
+def test_images_can_have_a_memory_of_their_own(memory: Memory) -> None:
+    with Memory.open(":memory:") as images:
+        storage = storage_context(memory, images=images)
+        storage.vector_store.add([TextNode(id_="t", text="tea", embedding=[1.0] * 4)])
+        picture = ImageNode(id_="i", image_url="https://a.org/t.png", embedding=[1.0] * 7)
+        storage.vector_stores["image"].add([picture])
+        assert images.vector_space == (7, None)
+        assert memory.vector_space == (4, None)
 
 
 def test_persisting_is_harmless(memory: Memory, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`PlugmemVectorStore` inside LlamaIndex: indexes, pipelines and memory blocks."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from llama_index.core.vector_stores.types import (
 from vector_indexes import DOCUMENTS, Hashing, documents, index_of, stored, texts
 
 from llama_index_plugmem import (
+    LlamaIndexEmbedder,
     PlugmemChatStore,
     PlugmemDocumentStore,
     PlugmemIndexStore,
@@ -65,6 +67,50 @@ async def test_an_index_over_the_store_finds_its_documents(
     assert found.metadata == {"source": "pump"}
     assert type(found.score) is float
     assert await retriever.aretrieve("where is the pump?") == [found]
+
+
+@pytest.mark.parametrize("mode", ["text_search", "hybrid"])
+def test_words_find_a_node_by_the_metadata_it_is_embedded_with(
+    memory: Memory, embedding: Hashing, mode: str
+) -> None:
+    titled = Document(
+        text="It orchestrates containers.",
+        metadata={"title": "Kubernetes handbook", "path": "/srv/books"},
+        excluded_embed_metadata_keys=["path"],
+    )
+    index = index_of(PlugmemVectorStore(memory), embedding, [titled])
+    search = index.as_retriever(vector_store_query_mode=mode, alpha=0.1)
+    [found] = search.retrieve("Kubernetes")
+    assert found.text == "It orchestrates containers."
+    assert (found.score or 0) > 0
+    words = index.as_retriever(vector_store_query_mode="text_search")
+    assert words.retrieve("srv") == []
+    other = PlugmemVectorStore(memory, namespace=("other",), search_metadata=False)
+    plain = index_of(other, embedding, [titled])
+    assert plain.as_retriever(vector_store_query_mode="text_search").retrieve("Kubernetes") == []
+
+
+def test_the_embedder_of_the_memory_embeds_what_an_index_would(embedding: Hashing) -> None:
+    memory = Memory.open(":memory:", embedder=LlamaIndexEmbedder(embedding))
+    PlugmemVectorStore(memory).add([TextNode(text="orchestrates", metadata={"title": "handbook"})])
+    assert embedding.texts == ["title: handbook\n\norchestrates"]
+
+
+async def test_one_document_inserted_at_once_is_stored_once(
+    store: PlugmemVectorStore, embedding: Hashing
+) -> None:
+    index = index_of(store, embedding, [])
+    same = [Document(id_="same", text="the same text") for _ in range(8)]
+    await asyncio.gather(*(index.ainsert(one) for one in same))
+    assert stored(store) == ["the same text"]
+
+
+@pytest.mark.parametrize("mode", ["default", "hybrid", "mmr"])
+def test_an_empty_question_finds_what_there_is(
+    store: PlugmemVectorStore, embedding: Hashing, mode: str
+) -> None:
+    search = index_of(store, embedding).as_retriever(vector_store_query_mode=mode)
+    assert len(search.retrieve("")) == 2
 
 
 async def test_documents_are_inserted_updated_and_deleted(

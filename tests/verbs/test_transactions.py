@@ -132,6 +132,21 @@ def test_transactions_nest_as_one(memory: Memory) -> None:
     assert memory.list_facts().facts == ()
 
 
+def test_an_inner_block_that_fails_undoes_the_outer_one_even_if_that_goes_on(
+    memory: Memory,
+) -> None:
+    with pytest.raises(LookupError, match="half"), memory.transaction():
+        memory.remember("outer")
+        try:
+            with memory.transaction():
+                memory.put_values("c", {"half": 1})
+                raise LookupError("half")
+        except LookupError:
+            memory.remember("more")
+    assert memory.list_facts().facts == ()
+    assert memory.get_values("c") == {}
+
+
 def test_nothing_written_is_nothing_changed(memory: Memory) -> None:
     memory.remember("tea")
     before = memory.stats()
