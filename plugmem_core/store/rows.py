@@ -97,8 +97,9 @@ class EdgeRow(NamedTuple):
 class FileState(NamedTuple):
     """The single row of `state`.
 
-    The `uuid` names the past of the file: an erasure gives it another, so that nothing made
-    before it, in other handles and in checkpoints, is used any more.
+    The `uuid` names the past of the file. What removes more than rows can tell, such as an
+    erasure, gives it another, so that nothing made before, in other handles and in
+    checkpoints, is used any more.
     """
 
     uuid: str

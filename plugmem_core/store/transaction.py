@@ -199,6 +199,11 @@ class Transaction(EdgeWrites):
         self._purged.extend(ids)
         return len(ids)
 
+    def _begin_another_past(self) -> None:
+        """Let every handle make its index anew: of this change there are no rows to follow."""
+        self.state = self.state._replace(uuid=uuid4().hex, checkpoint=None)
+        self._another_past = True
+
     def facts_about(self, entities: Iterable[int]) -> list[int]:
         """Return every fact about some entities, forgotten ones included."""
         return [row.id for one in entities for row in self._select_facts("entity = ?", (one,))]
@@ -213,11 +218,19 @@ class Transaction(EdgeWrites):
     ) -> Erased:
         """Remove rows for good, and give the file another past; see `Eraser.erase`."""
         erased = Eraser(self._sql).erase(facts, entities, namespaces)
-        self.state = self.state._replace(uuid=uuid4().hex, checkpoint=None)
-        self._erased = True
+        self.release_space()
+        self._begin_another_past()
         for known in (self._namespaces, self._entities, self._relations):
             known.clear()
         return erased
+
+    def release_space(self) -> bool:
+        """Let the next vector decide anew when no vector is left; `True` if none was."""
+        if not self.state.dim or self._sql.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
+            return False
+        self.state = self.state._replace(dim=0, space=None)
+        self._begin_another_past()
+        return True
 
     def complete_vector(self, fact: int, vector: Vector | None) -> bool:
         """Give a fact the vector it waits for, if it still does; `None` ends the waiting."""

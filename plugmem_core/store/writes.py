@@ -46,14 +46,14 @@ class Writes:
         self._touched_edges: list[EdgeRow] = []
         self._new_vectors: dict[int, Vector] = {}
         self._purged: list[int] = []
-        self._erased = False
+        self._another_past = False
 
     def finish(self) -> bool:
         """Write the counters, before the commit; `False` when nothing was touched."""
         changes = self.changes
         touched = any((changes.namespaces, changes.entities, changes.aliases, changes.relations))
         touched = touched or any((changes.facts, changes.edges, changes.vectors, changes.purged))
-        if not touched and not self._erased:
+        if not touched and not self._another_past:
             return False
         self._sql.execute(
             "UPDATE state SET uuid = ?, change = ?, next_fact = ?, next_entity = ?, "

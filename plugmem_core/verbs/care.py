@@ -88,8 +88,9 @@ class CareVerbs(Drafting):
     def maintain(self) -> MaintainReport:
         """Do the work that writes leave for later.
 
-        Removes the rows of forgotten and expired facts, makes vectors that are
-        pending, and builds the vector graph once there are `flat_to_hnsw` vectors, and
+        Removes the rows of forgotten and expired facts; if no vector is left by that, the
+        next one may have another dimension and model. Makes vectors that are pending, and
+        builds the vector graph once there are `flat_to_hnsw` vectors, and
         anew whenever an eighth has come since. Nothing else ever does; calling it often
         costs little.
 
@@ -102,6 +103,10 @@ class CareVerbs(Drafting):
         engine = self._ready()
         with engine.writing() as transaction:
             purged = transaction.purge(engine.store.purgeable(engine.clock()))
+            released = transaction.release_space()
+        if released:
+            engine.rebuild()
+            engine.sync()
         embedded = self._make_pending_vectors()
         covered = self._build_vector_graph()
         return MaintainReport(purged=purged, vectors_in_graph=covered, embedded=embedded)
