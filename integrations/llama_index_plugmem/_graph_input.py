@@ -1,8 +1,8 @@
 """What callers of a property graph store give, checked once and brought into its own form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from llama_index.core.graph_stores.types import (
     TRIPLET_SOURCE_KEY,
@@ -12,6 +12,7 @@ from llama_index.core.graph_stores.types import (
 )
 from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.vector_stores.utils import metadata_dict_to_node
+from pydantic import BaseModel
 
 from llama_index_plugmem._graph import DOCUMENT_KEYS, Element
 from llama_index_plugmem._mapping import NODE, NodeMapping
@@ -21,6 +22,8 @@ from plugmem_core.adapters.fields import visible
 from plugmem_core.errors import shown
 from plugmem_core.inputs import VectorLike, check_type
 from plugmem_core.model import RESERVED
+
+T = TypeVar("T")
 
 _NODE_CONTENT = "_node_content"
 """The property by which stores of LlamaIndex tell the node that a chunk is."""
@@ -54,12 +57,12 @@ def from_node(node: object, namespace: Namespace, place: str) -> Element:
     bare = node.model_copy(update={"properties": properties, "embedding": None})
     told = _told_node(bare) if isinstance(bare, ChunkNode) else None
     if told is not None:
-        return replace(from_llama_node(told, namespace, place), vector=_directed(vector))
+        return replace(from_llama_node(told, namespace, place), vector=directed(vector))
     return Element(
         bare,
         sources=_sources(properties, place),
         document=_document(properties) if isinstance(node, ChunkNode) else None,
-        vector=_directed(vector),
+        vector=directed(vector),
     )
 
 
@@ -88,7 +91,7 @@ def from_llama_node(node: object, namespace: Namespace, place: str) -> Element:
         document=node.ref_doc_id,
         # Even if it is empty, it tells a LlamaIndex node.
         rest={NODE: metadata.get(NODE, {})},
-        vector=_directed(node.embedding),
+        vector=directed(node.embedding),
     )
 
 
@@ -110,6 +113,20 @@ def _told_node(chunk: ChunkNode) -> BaseNode | None:
     return node
 
 
+def directed(vector: Sequence[float] | VectorLike | None) -> VectorLike | None:
+    """Return a vector, `None` for one without direction: nothing is near to it."""
+    return None if vector is None or not any(vector) else vector
+
+
+def given_list(values: Iterable[T], name: str, wanted: str) -> list[T]:
+    """Return what is given as a list; refuse a single one in place of several."""
+    if isinstance(values, str | bytes | Mapping | BaseModel) or not isinstance(values, Iterable):
+        raise WrongTypeError(
+            f"{name} is {shown(values)} ({type(values).__name__}); give a list of {wanted}"
+        )
+    return list(values)
+
+
 def _check_id(node_id: str, place: str) -> None:
     if not node_id.strip():
         raise InvalidInputError(f"{place} has the id {shown(node_id)}, which is blank; name it")
@@ -129,7 +146,10 @@ def _sources(properties: Mapping[str, Any], place: str) -> tuple[str, ...]:
             "the memory's own, so call it otherwise"
         )
     source = properties.get(TRIPLET_SOURCE_KEY)
-    return (source,) if isinstance(source, str) else ()
+    if source is None:
+        return ()
+    check_type(source, str, f"{TRIPLET_SOURCE_KEY} of {place}", "the id of a chunk, a str")
+    return (source,)
 
 
 def _document(properties: Mapping[str, Any]) -> str | None:
@@ -144,8 +164,3 @@ def _is_embedding(value: object) -> bool:
         and bool(value)
         and all(isinstance(one, int | float) and not isinstance(one, bool) for one in value)
     )
-
-
-def _directed(vector: Sequence[float] | VectorLike | None) -> VectorLike | None:
-    """Return a vector, `None` for one without direction: nothing is near to it."""
-    return None if vector is None or not any(vector) else vector

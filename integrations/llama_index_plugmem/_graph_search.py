@@ -7,9 +7,11 @@ from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQu
 
 from llama_index_plugmem._filters import to_where
 from llama_index_plugmem._graph import CHUNK, ENTITY, to_element
+from llama_index_plugmem._graph_input import directed
 from llama_index_plugmem._graph_reads import GraphReader, Where, as_node, with_ids
 from plugmem_core import InvalidInputError
 from plugmem_core.errors import shown
+from plugmem_core.inputs import check_type
 
 _BOTH = ("vector", "bm25")
 _SOURCES: dict[VectorStoreQueryMode, tuple[str, ...]] = {
@@ -29,9 +31,13 @@ def search(reader: GraphReader, query: VectorStoreQuery) -> tuple[list[LabelledN
 
     Raises:
         InvalidInputError: The query asks nothing, or in a mode there is not.
+        WrongTypeError: It is no query.
     """
+    check_type(query, VectorStoreQuery, "query", "a VectorStoreQuery")
     sources = _sources(query)
     conditions = _conditions(reader, query)
+    if not sources:
+        return [], []
     for kind in (ENTITY, CHUNK):
         nodes, scores = _ranked(reader, query, sources, reader.where([kind], *conditions))
         if nodes:
@@ -40,23 +46,23 @@ def search(reader: GraphReader, query: VectorStoreQuery) -> tuple[list[LabelledN
 
 
 def _sources(query: VectorStoreQuery) -> tuple[str, ...]:
-    if query.mode not in _SOURCES:
+    """Return what a query goes by: nothing for a vector without direction and no text."""
+    mode = query.mode.value if isinstance(query.mode, VectorStoreQueryMode) else query.mode
+    if mode not in list(_SOURCES):
         raise InvalidInputError(
-            f"mode is {query.mode.value!r}; give one of "
-            f"{', '.join(repr(mode.value) for mode in _SOURCES)}"
+            f"mode is {shown(mode)}; give one of {', '.join(repr(one.value) for one in _SOURCES)}"
         )
-    sources = _SOURCES[query.mode]
-    if query.query_embedding is None and "vector" in sources:
-        sources = ("bm25",)
-    if not query.query_str and "bm25" in sources:
-        sources = tuple(one for one in sources if one != "bm25")
-    if not sources:
+    sources = _SOURCES[VectorStoreQueryMode(mode)]
+    given = {"vector": query.query_embedding is not None, "bm25": bool(query.query_str)}
+    if not any(given[one] for one in (*sources, "bm25")):
         raise InvalidInputError(
-            f"a query in mode {query.mode.value!r} has neither what it needs of query_embedding "
+            f"a query in mode {mode!r} has neither what it needs of query_embedding "
             f"({shown(query.query_embedding)}) nor of query_str ({shown(query.query_str)}); "
             "give an embedding, or a text in mode 'text_search'"
         )
-    return sources
+    given["vector"] = directed(query.query_embedding) is not None
+    sources = tuple(one for one in sources if given[one])
+    return sources or (("bm25",) if given["bm25"] else ())
 
 
 def _conditions(reader: GraphReader, query: VectorStoreQuery) -> list[Where]:

@@ -33,6 +33,7 @@ from llama_index_plugmem._graph import (
     to_element,
     to_llama_node,
 )
+from llama_index_plugmem._graph_input import directed
 from llama_index_plugmem._graph_queries import texts
 from llama_index_plugmem._graph_reads import GraphReader, ends, ends_of, labelled
 from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
@@ -202,7 +203,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
     def _retrieved(
         self, query_bundle: QueryBundle, vector: VectorLike | None
     ) -> list[NodeWithScore]:
-        question = query_bundle.query_str
+        question, vector = query_bundle.query_str, directed(vector)
         # Without a vector now, the memory would look for one again.
         sources = set(self._settings["sources"]) - ({"vector"} if vector is None else set())
         # Asked nothing, it would answer with the newest that passes the filter.

@@ -390,6 +390,26 @@ async def test_the_model_embeds_a_question_without_a_vector(memory: Memory) -> N
     assert len(model.queries) == 2
 
 
+@pytest.mark.parametrize("question", ["👍", "???", "…"])
+async def test_a_vector_without_direction_is_none(memory: Memory, question: str) -> None:
+    class Nowhere(WordEmbedding):
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return [0.0] * len(self._get_text_embedding(query))
+
+    model = Nowhere()
+    store = PlugmemPropertyGraphStore(memory)
+    embedding = model.get_text_embedding("Mara")
+    store.upsert_nodes([EntityNode(name="Mara", embedding=embedding)])
+    retriever = PlugmemGraphRetriever(store, embed_model=model)
+    assert retriever.retrieve(question) == []
+    assert await retriever.aretrieve(question) == []
+    zero = [0.0] * len(embedding)
+    assert retriever.retrieve(QueryBundle(question, embedding=zero)) == []
+    assert lines(retriever.retrieve(QueryBundle("Mara?", embedding=zero))) == ["Mara"]
+    named = PlugmemGraphRetriever(store, embed_model=model, entities=["Mara"])
+    assert named.retrieve(question) == []  # an entity is no answer about itself
+
+
 async def test_the_embedder_of_the_memory_goes_before_the_model(open_memory: OpenMemory) -> None:
     own, other = WordEmbedding(), WordEmbedding(dim=7)
     store = PlugmemPropertyGraphStore(open_memory(embedder=LlamaIndexEmbedder(own)))

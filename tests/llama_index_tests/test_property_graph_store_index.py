@@ -32,7 +32,13 @@ from llama_index.core.vector_stores.types import (
 )
 
 from llama_index_plugmem import PlugmemPropertyGraphStore
-from plugmem_core import HashingEmbedder, InvalidInputError, Memory, VectorSpaceError
+from plugmem_core import (
+    HashingEmbedder,
+    InvalidInputError,
+    Memory,
+    VectorSpaceError,
+    WrongTypeError,
+)
 
 ANSWERED = "Here are some facts extracted from the provided text:\n\n"
 
@@ -620,6 +626,48 @@ def test_a_query_that_asks_nothing_or_in_an_unknown_mode_is_refused(
 ) -> None:
     with pytest.raises(InvalidInputError, match=says):
         directions.vector_query(query(**fields))
+
+
+def test_a_mode_may_be_given_by_its_name(directions: PlugmemPropertyGraphStore) -> None:
+    named = query(query_embedding=[1.0, 0.0], query_str="the east", mode="text_search")
+    assert [node.id for node in directions.vector_query(named)[0]] == ["East"]
+    for mode in ("mmr", "nonsense", None, ["default"]):
+        with pytest.raises(InvalidInputError, match=r"mode is .*; give one of 'default'"):
+            directions.vector_query(query(query_embedding=[1.0, 0.0], mode=mode))
+
+
+@pytest.mark.parametrize("mode", ["default", "hybrid", "semantic_hybrid"])
+def test_a_vector_without_direction_asks_nothing(
+    directions: PlugmemPropertyGraphStore, mode: Any
+) -> None:
+    assert found(directions, query_embedding=[0.0, 0.0], mode=mode) == []
+    assert found(directions, query_embedding=[0.0, 0.0], query_str="👍", mode=mode) == []
+    assert found(directions, query_embedding=[0.0, 0.0], query_str="the east", mode=mode) == [
+        "East"
+    ]
+
+
+@pytest.mark.parametrize("question", ["👍", "???"])
+async def test_a_question_without_words_is_answered_by_nothing(
+    store: PlugmemPropertyGraphStore, question: str
+) -> None:
+    class Nowhere(MockEmbedding):
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_query_embedding(query)
+
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return [0.0] * 8
+
+    store.upsert_nodes([EntityNode(name="Mara", embedding=[1.0] * 8)])
+    vectors = VectorContextRetriever(store, embed_model=Nowhere(embed_dim=8))
+    assert vectors.retrieve(question) == []
+    assert await vectors.aretrieve(question) == []
+
+
+@pytest.mark.parametrize("asked", [None, "mara", [1.0, 0.0]])
+def test_what_is_no_query_is_refused(directions: PlugmemPropertyGraphStore, asked: Any) -> None:
+    with pytest.raises(WrongTypeError, match="give a VectorStoreQuery"):
+        directions.vector_query(asked)
 
 
 def test_vectors_of_another_dimension_are_refused(directions: PlugmemPropertyGraphStore) -> None:
