@@ -188,7 +188,7 @@ class DictStore:
         except Exception as error:
             if question.mode == "vector":
                 raise ServiceError("the embedder failed, so vectors cannot be compared") from error
-            logger.warning("the embedder failed; words alone answer", exc_info=True)
+            logger.warning("the embedder failed (%s); words alone answer", type(error).__name__)
             return {}
         compared = ((one, vectors[record.memory.content]) for one, record in candidates.items())
         return {

@@ -171,11 +171,9 @@ class EngineStore:
         if vector is None:
             self._refuse_failure(question.text)
             return []
-        # Recency would reorder them: places are all that the engine fuses.
         result = self.memory.recall(
             vector=vector,
             sources=("vector",),
-            weights={"recency": 0},
             **self._scope(question, question.k),
         )
         hits = [
@@ -203,6 +201,7 @@ class EngineStore:
             "k": k,
             "tags": [MEMORY],
             "where": question.where,
+            "weights": {"recency": 0},
             "token_budget": None,
             "namespace": self.namespace,
             "below": False,

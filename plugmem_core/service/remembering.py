@@ -284,8 +284,8 @@ class RememberVerbs(ServiceVerbs):
             return
         try:
             self._wire(text, extract_graph(self._extractor, text))
-        except PlugmemError:
-            self._count_failure()
+        except PlugmemError as error:
+            self._count_failure(error)
 
     async def _agraph_of(self, text: str) -> None:
         if self._extractor is None or not self._config.autograph:
@@ -293,8 +293,8 @@ class RememberVerbs(ServiceVerbs):
         try:
             graph = await aextract_graph(self._extractor, text)
             await twin(self._wire)(text, graph)
-        except PlugmemError:
-            self._count_failure()
+        except PlugmemError as error:
+            self._count_failure(error)
 
     def _wire(self, text: str, graph: Graph) -> None:
         """Attach all topics of a graph to a memory, and store its entities; no other memory."""
@@ -309,7 +309,8 @@ class RememberVerbs(ServiceVerbs):
             draft.write(writes)
         self._counters.add(dropped=wires.dropped)
 
-    def _count_failure(self) -> None:
-        # The text is left out: logs hold no payloads.
-        logger.warning("a memory was stored without its graph", exc_info=True)
+    def _count_failure(self, error: PlugmemError) -> None:
+        # The message is left out, since it may quote the text: logs hold no payloads.
+        kind = type(error.__cause__ or error).__name__
+        logger.warning("a memory was stored without its graph (%s)", kind)
         self._counters.add(failed=1)

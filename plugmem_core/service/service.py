@@ -6,6 +6,7 @@ from typing import Self
 from plugmem_core.clock import Clock, system_clock
 from plugmem_core.config import MemoryConfig
 from plugmem_core.context import ContextCompiler, ContextDesk
+from plugmem_core.context.budgets import Windows
 from plugmem_core.embed import Embedder
 from plugmem_core.extraction.protocol import Extractor
 from plugmem_core.inputs import check_type
@@ -36,6 +37,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
             with `ServiceConfig.autograph`, for `remember`.
         config: Limits and defaults.
         compiler: The estimator, prices, policy and limits that contexts are compiled with.
+        windows: Further models for `suggest_budget`; see `plugmem_core.context`.
 
     >>> with MemoryService.open(":memory:") as service:
     ...     cause = service.remember("the pump leaked in March")
@@ -51,6 +53,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
         extractor: Extractor | None = None,
         config: ServiceConfig | None = None,
         compiler: ContextCompiler | None = None,
+        windows: Windows | None = None,
     ) -> None:
         check_type(
             store, MemoryStore, "store", "an EngineStore, a DictStore or another MemoryStore"
@@ -69,6 +72,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
             clock=store.clock,
             compiler=compiler,
             pull=self.pull,
+            windows=windows,
         )
 
     @classmethod
@@ -81,6 +85,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
         namespace: Namespace = ("service",),
         config: ServiceConfig | None = None,
         compiler: ContextCompiler | None = None,
+        windows: Windows | None = None,
         read_only: bool = False,
         clock: Clock = system_clock,
     ) -> Self:
@@ -94,6 +99,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
                 each other.
             config: Limits and defaults.
             compiler: What contexts are compiled with.
+            windows: Further models for `suggest_budget`.
             read_only: Refuse writes, and do not make the file.
             clock: Returns now in Unix milliseconds.
 
@@ -123,6 +129,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
                 extractor=extractor,
                 config=limits,
                 compiler=compiler,
+                windows=windows,
             )
         except BaseException:
             memory.close()
@@ -152,6 +159,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
         namespace: Namespace = ("service",),
         config: ServiceConfig | None = None,
         compiler: ContextCompiler | None = None,
+        windows: Windows | None = None,
         read_only: bool = False,
         clock: Clock = system_clock,
     ) -> Self:
@@ -163,6 +171,7 @@ class MemoryService(RememberVerbs, ContextVerbs, RelateVerbs, EvidenceVerbs, Sta
             namespace=namespace,
             config=config,
             compiler=compiler,
+            windows=windows,
             read_only=read_only,
             clock=clock,
         )

@@ -1,11 +1,12 @@
 """What the page promises of a whole service, where no test of one part shows it."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import SECOND, Clock
+from clocks import DAY, SECOND, Clock
 
 from plugmem_core import (
     HashingEmbedder,
@@ -256,3 +257,32 @@ def test_with_room_for_everything_a_compile_tells_what_matters_to_a_question(
     assert service.context_savings().events == 0
     with pytest.raises(NotFoundError):
         service.retrieve_context_source(audit.sources[0].handle)
+
+
+class Down:
+    """A model that quotes what it was asked, and fails."""
+
+    def extract(self, text: str) -> Graph:
+        raise ConnectionError(f"could not ask about {text}")
+
+
+@pytest.mark.parametrize("extractor", [Down(), OutlineExtractor()])
+def test_logs_hold_no_texts(
+    open_service: OpenService, caplog: pytest.LogCaptureFixture, extractor: Any
+) -> None:
+    service = open_service(extractor=extractor, config=ServiceConfig(autograph=True))
+    with caplog.at_level(logging.DEBUG):
+        service.remember("edge: the gate code is 4711")
+        service.recall("gate code 4711")
+    assert service.memory_status().extraction.autograph_failed == 1
+    assert "without its graph" in caplog.text
+    assert "4711" not in caplog.text
+
+
+def test_age_plays_no_part_in_a_recall(open_service: OpenService, clock: Clock) -> None:
+    service = open_service()
+    old = service.remember("the pump is in the north shed")
+    clock.tick(3 * 365 * DAY)
+    for number in range(8):
+        service.remember(f"the pump number {number} may be in one or another of the sheds")
+    assert service.recall("the pump is in the north shed")[0].id == old
