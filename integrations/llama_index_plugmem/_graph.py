@@ -36,6 +36,8 @@ is never shown:
 | `document`    | chunks         | the id of the document it is of                              |
 | `placeholder` | entities       | whether a relation alone speaks of it                        |
 | `blank`       | chunks         | a text that is blank                                         |
+| `order`       | all            | the order of the keys of the properties, if not sorted; that |
+|               |                | of a chunk that was a LlamaIndex node is with the node's     |
 | `first`       | later versions | the id of the fact that was the first version                |
 """
 
@@ -56,6 +58,7 @@ from llama_index.core.graph_stores.types import (
 from llama_index.core.schema import BaseNode, TextNode
 
 from llama_index_plugmem._mapping import NODE, to_node
+from llama_index_plugmem._order import KEYS, NESTED, in_order, lost_order
 from plugmem_core import Fact, InvalidInputError, Metadata, Namespace, RecalledFact
 from plugmem_core.adapters.fields import visible
 from plugmem_core.errors import shown as shortened
@@ -86,7 +89,7 @@ MAX_SOURCES = 500
 MAX_LINE = 2_000
 """Most characters of the line that an entity is read as."""
 
-_FORMER = ("keys", "metadata", "text")
+_FORMER = (KEYS, NESTED, "text", "part")
 """What the rest of a LlamaIndex node says of its text and the order of its metadata."""
 
 _HIDDEN = {TRIPLET_SOURCE_KEY, VECTOR_SOURCE_KEY, *DOCUMENT_KEYS}
@@ -269,6 +272,11 @@ def to_fact(element: Element, namespace: Namespace) -> dict[str, Any]:
     record |= {key: value for key, value in told.items() if value}
     if element.first is not None:
         record["first"] = element.first
+    rest, order = element.rest, lost_order(shown.properties)
+    if NODE in rest:
+        rest = {**rest, NODE: {**rest[NODE], **order}}
+    elif order:
+        record["order"] = order
     links: list[tuple[str, str]] = []
     if isinstance(shown, Relation):
         source, target = shown.source_id, shown.target_id
@@ -291,7 +299,7 @@ def to_fact(element: Element, namespace: Namespace) -> dict[str, Any]:
         "entity": entity,
         "links": links,
         "tags": [element.kind],
-        "metadata": {**shown.properties, **element.rest, RECORD: record},
+        "metadata": {**shown.properties, **rest, RECORD: record},
         "vector": element.vector,
         "key": element.key,
         "namespace": namespace,
@@ -308,7 +316,9 @@ def to_element(fact: Fact | RecalledFact) -> Element:
     """Return the element that a fact is."""
     metadata = fact.metadata
     record = metadata[RECORD]
-    properties = visible(metadata)
+    hidden = {key: value for key, value in metadata.items() if key.startswith(RESERVED)}
+    order = record.get("order") or hidden.get(NODE) or {}
+    properties = in_order(visible(metadata), order)
     shown: Shown
     if record["kind"] == RELATION:
         shown = Relation(
@@ -334,7 +344,7 @@ def to_element(fact: Fact | RecalledFact) -> Element:
         crowded=record.get("crowded", False),
         placeholder=record.get("placeholder", False),
         document=record.get("document"),
-        rest={key: metadata[key] for key in metadata.keys() - properties.keys() - {RECORD}},
+        rest={key: value for key, value in hidden.items() if key != RECORD},
         first=record.get("first"),
         fact=fact,
     )

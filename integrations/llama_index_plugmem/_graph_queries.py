@@ -8,6 +8,7 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from llama_index_plugmem._graph import to_llama_node
+from llama_index_plugmem._graph_input import given_list
 from llama_index_plugmem._graph_reads import GraphReader, Properties, PropertyMatch, as_node
 from llama_index_plugmem._graph_schema import Schema, make_schema, schema_text
 from llama_index_plugmem._graph_search import search
@@ -97,13 +98,14 @@ class GraphQueries(PropertyGraphStore):
             ignore_rels: Labels of relations that are followed, but not returned.
             as_of: The instant to look from, in place of the store's.
         """
-        for place, node in enumerate(graph_nodes):
+        nodes = given_list(graph_nodes, "graph_nodes", "nodes")
+        for place, node in enumerate(nodes):
             check_type(node, LabelledNode, f"graph_nodes[{place}]", "a node, as get returns it")
         hops, most = check_count(depth, "depth", least=0), check_count(limit, "limit", least=0)
         ignored = texts(ignore_rels, "ignore_rels")
         if not most:
             return []
-        start = [node.id for node in graph_nodes]
+        start = [node.id for node in nodes]
         return self._reader(as_of).around(start, hops, most, ignored)
 
     def get_llama_nodes(
@@ -253,17 +255,17 @@ class GraphQueries(PropertyGraphStore):
         return GraphReader(self.memory, self.namespace, self.as_of if as_of is None else as_of)
 
     def _properties(self, wanted: Mapping[str, Any] | None) -> Properties | None:
-        if not wanted:
+        if wanted is None:
             return None
         check_type(wanted, Mapping, "properties", "a dict")
-        return Properties(wanted, self.property_match)
+        return Properties(wanted, self.property_match) if wanted else None
 
 
 def texts(values: Collection[str] | None, name: str) -> list[str]:
     """Return ids, names or labels as a list; none for `None`."""
     if isinstance(values, str):
         raise WrongTypeError(f"{name} is {shown(values)}, one text; give a list of them")
-    given = list(values or ())
+    given = [] if values is None else given_list(values, name, "texts")
     for place, one in enumerate(given):
         check_type(one, str, f"{name}[{place}]", "a str")
     return given

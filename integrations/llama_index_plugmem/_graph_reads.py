@@ -28,7 +28,7 @@ from llama_index_plugmem._graph import (
 )
 from plugmem_core import Instant, InvalidInputError, Memory, Namespace
 from plugmem_core.filters import MAX_DEPTH, parse_filter
-from plugmem_core.inputs import check_key
+from plugmem_core.inputs import check_key, check_type
 from plugmem_core.text.tokenizer import tokenize
 from plugmem_core.verbs.listing import every
 
@@ -279,6 +279,8 @@ class Properties:
     """
 
     def __init__(self, wanted: Mapping[str, Any], match: PropertyMatch) -> None:
+        for name in wanted:
+            check_type(name, str, "a name in properties", "a str")
         self._wanted = wanted
         self._holds = {name: parse_filter({"is": {"$eq": one}}) for name, one in wanted.items()}
         self._all = match == "all"

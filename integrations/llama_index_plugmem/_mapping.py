@@ -49,11 +49,11 @@ from llama_index.core.schema import (
     TextNode,
 )
 
+from llama_index_plugmem._order import KEYS, NESTED, in_order, lost_order
 from plugmem_core import (
     Fact,
     InvalidInputError,
     Memory,
-    Metadata,
     Namespace,
     PlugmemError,
     RecalledFact,
@@ -64,13 +64,13 @@ from plugmem_core import (
 from plugmem_core.adapters.documents import document_id
 from plugmem_core.adapters.fields import (
     EXPLANATION,
-    RESERVED,
     FactField,
     included_fields,
     plain_explanation,
     visible,
 )
 from plugmem_core.adapters.mapping import FieldKeys
+from plugmem_core.model import RESERVED
 from plugmem_core.text import storable
 
 NODE: Final = f"{RESERVED}node"
@@ -222,21 +222,7 @@ def _state(node: BaseNode) -> dict[str, Any]:
         state["ref_doc_id"] = node.ref_doc_id  # as a relationship it is harder to find
     if kind is not TextNode:
         state["class"] = kind.__name__
-    return state | _order(node.metadata)
-
-
-def _order(metadata: Metadata) -> dict[str, Any]:
-    """Return what a fact's metadata, which is sorted by key, loses of a node's."""
-    try:
-        restored = json.loads(json.dumps(metadata, sort_keys=True))
-    except (TypeError, ValueError):
-        return {}  # no JSON; the memory says what is wrong with it
-    if str(restored) == str(metadata):
-        return {}
-    keys = list(metadata)
-    if str({key: restored[key] for key in keys}) == str(metadata):
-        return {"keys": keys}
-    return {"metadata": json.dumps(metadata, ensure_ascii=False)}  # nested keys, too
+    return state | lost_order(node.metadata)
 
 
 # -- from facts to nodes
@@ -246,13 +232,9 @@ def to_node(fact: Fact | RecalledFact) -> BaseNode:
     """Return the node a fact was made of; a `TextNode` for one made otherwise."""
     state = dict(fact.metadata.get(NODE) or {})
     state.pop("ref_doc_id", None)
-    metadata = visible(fact.metadata)
-    keys = state.pop("keys", None)
-    if keys is not None:
-        metadata = {key: metadata[key] for key in keys}
-    nested = state.pop("metadata", None)
-    if nested is not None:
-        metadata = json.loads(nested)
+    metadata = in_order(visible(fact.metadata), state)
+    for key in (KEYS, NESTED):
+        state.pop(key, None)
     kind = _CLASSES[state.pop("class", "TextNode")]
     start, length = state.pop("part", (0, len(fact.text)))
     written = state.pop("text", None)

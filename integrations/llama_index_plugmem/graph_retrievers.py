@@ -89,8 +89,8 @@ class PlugmemGraphRetriever(BasePGRetriever):
         weights: What each source counts, and `recency`; by default as the memory's
             configuration says.
         min_score: Leave out what has a lower score.
-        ignore_rels: Labels of relations that are followed, but not returned; by default
-            those that tell how texts hang together.
+        ignore_rels: Labels of relations that are followed, but not returned, beside those that
+            tell how texts hang together.
         callback_manager: LlamaIndex's; told of every retrieval.
 
     Raises:
@@ -131,7 +131,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
         sources: Sequence[str] = SOURCES,
         weights: Mapping[str, float] | None = None,
         min_score: float | None = None,
-        ignore_rels: Sequence[str] = STRUCTURE,
+        ignore_rels: Sequence[str] = (),
         callback_manager: CallbackManager | None = None,
     ) -> None:
         check_type(
@@ -164,7 +164,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
         self._embed_model = embed_model
         self._settings = deepcopy(settings)
         self._where = deepcopy(where)
-        self._ignored = ignored
+        self._ignored = [*STRUCTURE, *ignored]
 
     def retrieve_from_graph(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """Return what answers a question, best first, without the texts behind it."""

@@ -17,7 +17,7 @@ from llama_index.core.schema import BaseNode
 
 from llama_index_plugmem._graph import Element
 from llama_index_plugmem._graph_files import from_json, to_json
-from llama_index_plugmem._graph_input import from_llama_node, from_node, from_relation
+from llama_index_plugmem._graph_input import from_llama_node, from_node, from_relation, given_list
 from llama_index_plugmem._graph_queries import GraphQueries, texts
 from llama_index_plugmem._graph_reads import PropertyMatch
 from llama_index_plugmem._graph_writes import GraphWriter
@@ -148,8 +148,9 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
         Raises:
             InvalidInputError: A node cannot be stored; it is named, and none was.
         """
+        given = given_list(nodes, "nodes", "entities and chunks")
         self._upsert(
-            [from_node(node, self.namespace, f"nodes[{at}]") for at, node in enumerate(nodes)]
+            [from_node(node, self.namespace, f"nodes[{at}]") for at, node in enumerate(given)]
         )
 
     def upsert_relations(self, relations: Sequence[Relation]) -> None:
@@ -164,8 +165,8 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
         Raises:
             InvalidInputError: A relation cannot be stored; it is named, and none was.
         """
-        given = [from_relation(one, f"relations[{at}]") for at, one in enumerate(relations)]
-        self._upsert([], given)
+        given = given_list(relations, "relations", "relations")
+        self._upsert([], [from_relation(one, f"relations[{at}]") for at, one in enumerate(given)])
 
     def upsert_llama_nodes(self, llama_nodes: Sequence[BaseNode]) -> None:
         """Add LlamaIndex nodes as chunks; those of the same id are replaced.
@@ -176,12 +177,12 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
         Raises:
             InvalidInputError: A node cannot be stored; it is named, and none was.
         """
-        self._upsert(
-            [
-                from_llama_node(node, self.namespace, f"llama_nodes[{place}]")
-                for place, node in enumerate(llama_nodes)
-            ]
+        given = given_list(llama_nodes, "llama_nodes", "LlamaIndex nodes")
+        chunks = (
+            from_llama_node(node, self.namespace, f"llama_nodes[{at}]")
+            for at, node in enumerate(given)
         )
+        self._upsert(list(chunks))
 
     def delete(
         self,
@@ -252,7 +253,9 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
             raise
         return store
 
-    def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
+    def persist(
+        self, persist_path: str | Path, fs: fsspec.AbstractFileSystem | None = None
+    ) -> None:
         """Write a copy of the graph that `SimplePropertyGraphStore` can read, too.
 
         The memory is on disk already; this is for exchange. The copy has no history.
@@ -262,16 +265,17 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
             fs: Where; the local disk by default.
         """
         files = fs or fsspec.filesystem("file")
-        folder = persist_path.rpartition("/")[0]
+        path = _path(persist_path, "persist_path")
+        folder = path.rpartition("/")[0]
         if folder:
             files.makedirs(folder, exist_ok=True)
-        with files.open(persist_path, "w", encoding="utf-8") as file:
+        with files.open(path, "w", encoding="utf-8") as file:
             json.dump(self.to_dict(), file, ensure_ascii=False)
 
     @classmethod
     def from_persist_path(
         cls,
-        persist_path: str,
+        persist_path: str | Path,
         fs: fsspec.AbstractFileSystem | None = None,
         memory: Memory | None = None,
         **settings: Any,
@@ -287,19 +291,20 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
         Raises:
             FileNotFoundError: There is no such file.
         """
-        with (fs or fsspec.filesystem("file")).open(persist_path, "r", encoding="utf-8") as file:
+        path = _path(persist_path, "persist_path")
+        with (fs or fsspec.filesystem("file")).open(path, "r", encoding="utf-8") as file:
             return cls.from_dict(json.load(file), memory, **settings)
 
     @classmethod
     def from_persist_dir(
         cls,
-        persist_dir: str = DEFAULT_PERSIST_DIR,
+        persist_dir: str | Path = DEFAULT_PERSIST_DIR,
         fs: fsspec.AbstractFileSystem | None = None,
         memory: Memory | None = None,
         **settings: Any,
     ) -> Self:
         """Return a store with the graph of a folder that a `StorageContext` wrote."""
-        path = f"{persist_dir.rstrip('/')}/{DEFAULT_PG_PERSIST_FNAME}"
+        path = f"{_path(persist_dir, 'persist_dir').rstrip('/')}/{DEFAULT_PG_PERSIST_FNAME}"
         return cls.from_persist_path(path, fs, memory, **settings)
 
     # -- async twins
@@ -349,3 +354,8 @@ class PlugmemPropertyGraphStore(Closing, GraphQueries):
 
     def _upsert(self, nodes: Sequence[Element], relations: Sequence[Element] = ()) -> None:
         self._writer().upsert(nodes, relations)
+
+
+def _path(path: str | Path, name: str) -> str:
+    check_type(path, (str, Path), name, "a str or Path")
+    return path.as_posix() if isinstance(path, Path) else path

@@ -112,7 +112,9 @@ class PlugmemGraphStore(Closing, GraphStore):
         """Delete a triplet, and nothing else; one that there is not is passed over."""
         self._writer.delete_relation(_relation(subj, rel, obj))
 
-    def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
+    def persist(
+        self, persist_path: str | Path, fs: fsspec.AbstractFileSystem | None = None
+    ) -> None:
         """Do nothing: the memory is on disk already."""
 
     def get_schema(self, refresh: bool = False) -> str:  # noqa: ARG002, FBT001, FBT002 - LlamaIndex's signature

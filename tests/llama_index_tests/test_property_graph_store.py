@@ -92,6 +92,72 @@ def test_nodes_come_back_as_they_were_given(store: PlugmemPropertyGraphStore) ->
     assert store.get() == given
 
 
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"z": 1, "a": 2},
+        {"b": 1, "a": {"d": 1, "c": [{"y": 1, "x": 2}]}},
+        {"name": "A", "embedding": "none", "": 0},
+    ],
+    ids=str,
+)
+def test_properties_keep_their_order(
+    store: PlugmemPropertyGraphStore, properties: dict[str, Any]
+) -> None:
+    node = EntityNode(name="A", properties=properties)
+    store.upsert_nodes([node, ChunkNode(text="x", id_="c1", properties=properties)])
+    store.upsert_llama_nodes([TextNode(text="x", id_="c2", metadata=properties)])
+    relate(store, ("A", "R", "B"), **properties)
+    found = [node.properties for node in store.get(ids=["A", "c1", "c2"])]
+    found += [relation.properties for _, relation, _ in store.get_triplets(ids=["A"])]
+    assert [str(one) for one in found] == [str(properties)] * 4
+    assert str(store.get(ids=["A"])[0]) == str(node)  # the text that indices embed
+    store.upsert_nodes([entity("A", first=0), ChunkNode(text="y", id_="c2", properties={"0": 0})])
+    [changed, chunk] = sorted(store.get(ids=["A", "c2"]), key=lambda one: one.id)
+    assert list(changed.properties) == [*properties, "first"]
+    assert list(chunk.properties) == [*properties, "0"]
+    with PlugmemPropertyGraphStore.from_dict(store.to_dict()) as copy:
+        assert [str(one.properties) for one in copy.get()] == [
+            str(one.properties) for one in store.get()
+        ]
+
+
+@pytest.mark.parametrize("source", [5, ["c1"], True, {"id": "c1"}])
+def test_a_source_that_is_no_text_is_refused(store: PlugmemPropertyGraphStore, source: Any) -> None:
+    with pytest.raises(WrongTypeError, match=r"triplet_source_id of nodes\[0\] is"):
+        store.upsert_nodes([entity("A", triplet_source_id=source)])
+    with pytest.raises(WrongTypeError, match=r"triplet_source_id of relations\[0\] is"):
+        relate(store, ("A", "R", "B"), triplet_source_id=source)
+    assert store.get() == []
+    store.upsert_nodes([entity("A", triplet_source_id=None)])
+
+
+@pytest.mark.parametrize("given", [None, 5, "A", {"A": 1}, EntityNode(name="A"), TextNode()])
+def test_what_is_no_list_is_refused(store: PlugmemPropertyGraphStore, given: Any) -> None:
+    for method in (
+        store.upsert_nodes,
+        store.upsert_relations,
+        store.upsert_llama_nodes,
+        store.get_rel_map,
+    ):
+        with pytest.raises(WrongTypeError, match="give a list of"):
+            method(given)
+    if given is not None:
+        for read in (lambda: store.get(ids=given), lambda: store.delete_llama_nodes(given)):
+            with pytest.raises(WrongTypeError, match="give a list"):
+                read()
+    assert store.get() == []
+
+
+@pytest.mark.parametrize("wanted", [5, "x", ["x"], {5: 1}])
+def test_properties_that_are_no_mapping_of_names_are_refused(
+    store: PlugmemPropertyGraphStore, wanted: Any
+) -> None:
+    for method in (store.get, store.get_triplets, store.delete):
+        with pytest.raises(WrongTypeError, match="properties is"):
+            method(properties=wanted)
+
+
 def test_what_is_given_is_not_changed(store: PlugmemPropertyGraphStore) -> None:
     node = EntityNode(name="A", properties={"embedding": [1.0, 0.0], "x": {"y": 1}})
     relation = Relation(label="R", source_id="A", target_id="B", properties={"x": 1})

@@ -27,6 +27,7 @@ from plugmem_core import (
     InvalidInputError,
     Memory,
     ReadOnlyError,
+    WrongTypeError,
 )
 
 
@@ -327,6 +328,23 @@ def test_the_folder_of_a_copy_is_made_and_found_again(
         PlugmemPropertyGraphStore.from_persist_path(str(tmp_path / "none.json"))
 
 
+def test_paths_may_be_paths(store: PlugmemPropertyGraphStore, tmp_path: Path) -> None:
+    store.upsert_nodes(sample())
+    path = tmp_path / "new" / "property_graph_store.json"
+    store.persist(path)
+    for copy in (
+        PlugmemPropertyGraphStore.from_persist_path(path),
+        PlugmemPropertyGraphStore.from_persist_dir(path.parent),
+        PlugmemPropertyGraphStore.from_persist_dir(f"{path.parent}/"),
+    ):
+        with copy:
+            assert copy.get() == store.get()
+    with pytest.raises(WrongTypeError, match="persist_path is None"):
+        store.persist(None)
+    with pytest.raises(WrongTypeError, match="persist_dir is 5"):
+        PlugmemPropertyGraphStore.from_persist_dir(5)
+
+
 def test_a_copy_may_be_in_another_file_system(store: PlugmemPropertyGraphStore) -> None:
     files = fsspec.filesystem("memory")
     store.upsert_nodes(sample())
@@ -344,6 +362,16 @@ def test_a_copy_may_be_in_another_file_system(store: PlugmemPropertyGraphStore) 
             {"nodes": {"A": {"label": "x"}}, "relations": {}, "triplets": []},
             "node 'A' is .* give an entity, with a name, or a chunk, with a text",
         ),
+        ({"nodes": [], "relations": {}, "triplets": []}, "the graph has no 'nodes'"),
+        ({"nodes": {"A": None}, "relations": {}, "triplets": []}, "node 'A' is None; give"),
+        ({"nodes": {"A": {"name": 5}}, "relations": {}, "triplets": []}, "node 'A' is .*'name': 5"),
+        ({"nodes": {"A": {"text": 5}}, "relations": {}, "triplets": []}, "node 'A' is .*'text': 5"),
+        ({"nodes": {}, "relations": {"r": {}}, "triplets": []}, "relation 'r' is {}"),
+        ({"nodes": {}, "relations": {"r": "R"}, "triplets": []}, "relation 'r' is 'R'; give"),
+        ({"nodes": {}, "relations": {}, "triplets": [["A", "R"]]}, "a triplet is .*; give source"),
+        ({"nodes": {}, "relations": {}, "triplets": [["A", 5, "B"]]}, "a triplet is .*; give"),
+        (None, "data is None"),
+        ([], "data is"),
     ],
     ids=str,
 )
