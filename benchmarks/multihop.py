@@ -89,6 +89,7 @@ def run_multihop(
         about = {"memories": status.facts, "entities": status.entities, "edges": status.edges}
         outcomes = Outcomes(about=about, bases=BASES)
         for question in dataset.questions:
+            outcomes.groups.append(question.category)
             for arm in ARMS:
                 ids = handles.ask(arm, question.text, k)
                 found = set[str]().union(*(passages_of[one] for one in ids))

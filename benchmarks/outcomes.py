@@ -1,7 +1,8 @@
 """What arms of an experiment found of what they should have, and how that is printed."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from benchmarks.intervals import bootstrap, wilson
@@ -13,11 +14,13 @@ class Outcomes:
 
     Attributes:
         shares: By arm, in the order of the questions.
+        groups: Which kind each question is of; none where they are all of one.
         bases: By arm, the arm it is compared with.
         about: What else there is to say.
     """
 
     shares: dict[str, list[float]] = field(default_factory=dict)
+    groups: list[str] = field(default_factory=list)
     bases: dict[str, str] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -25,18 +28,21 @@ class Outcomes:
         """Count one more question."""
         self.shares.setdefault(arm, []).append(len(found & right) / len(right))
 
-    def of(self, places: Sequence[int]) -> "Outcomes":
-        """Return the outcomes of some of the questions."""
-        chosen = {arm: [shares[place] for place in places] for arm, shares in self.shares.items()}
-        return Outcomes(chosen, self.bases, self.about)
-
     def as_json(self) -> dict[str, Any]:
         """Return means, complete answers and gains over the base, with intervals."""
         return {
             **self.about,
             "questions": len(next(iter(self.shares.values()))),
             "arms": {arm: self._arm(arm) for arm in self.shares},
+            "groups": {group: self._group(group) for group in sorted(set(self.groups))},
         }
+
+    def _group(self, group: str) -> dict[str, Any]:
+        places = [place for place, one in enumerate(self.groups) if one == group]
+        means = {
+            arm: fmean(shares[place] for place in places) for arm, shares in self.shares.items()
+        }
+        return {"questions": len(places), "recall": means}
 
     def _arm(self, arm: str) -> dict[str, Any]:
         shares = self.shares[arm]
@@ -68,6 +74,13 @@ def print_outcomes(title: str, columns: Mapping[str, Outcomes]) -> None:
     print_head("arm", *(f"{name} ({one['questions']})" for name, one in told.items()))
     for arm in next(iter(told.values()))["arms"]:
         print_row(arm, *(_cell(one["arms"][arm]) for one in told.values()))
+    groups = {
+        f"{name}, {group} ({one['questions']})": one["recall"]
+        for name, outcomes in told.items()
+        for group, one in outcomes["groups"].items()
+    }
+    if groups:
+        _print_means(groups)
     for name, outcomes in columns.items():
         if outcomes.about:
             print(f"\n{name}: {', '.join(f'{n} {what}' for what, n in outcomes.about.items())}")
@@ -82,6 +95,13 @@ def print_head(*cells: object) -> None:
 def print_row(*cells: object) -> None:
     """Print one row of a table in Markdown."""
     print("| " + " | ".join(map(str, cells)) + " |")
+
+
+def _print_means(columns: Mapping[str, Mapping[str, float]]) -> None:
+    print()
+    print_head("recall", *columns)
+    for arm in next(iter(columns.values())):
+        print_row(arm, *(f"{100 * one[arm]:.1f}" for one in columns.values()))
 
 
 def _cell(arm: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder = make_embedder(options.embedder)
     about: dict[str, Any] = {**about_machine(), "embedder": embedder.space_id, "k": options.k}
     print(json.dumps(about))
-    experiments = {}
+    experiments: dict[str, dict[str, Outcomes]] = {}
     if options.data is not None:
         experiments |= _collected(options.data, options.collections.split(","), embedder, options.k)
     for title, run in GENERATED:

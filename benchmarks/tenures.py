@@ -84,6 +84,7 @@ def run_tenures(embedder: Embedder, mode: Mode) -> Outcomes:
     with MemoryService.open(":memory:", embedder=embedder) as service:
         service.remember_many(facts)
         for probe in probes:
+            outcomes.groups.append(_answers(probe))
             for arm, given in (("text alone", []), ("with the years", _within(probe))):
                 found = service.recall_where(probe.question, given, K, mode=mode)
                 outcomes.add(arm, {one.content for one in found}, probe.gold)
@@ -121,6 +122,7 @@ def run_headquarters(embedder: Embedder, mode: Mode) -> Outcomes:
         for company, city in CITY_OF.items():
             _join(service, company, city, [one["fact"] for one in facts])
         for probe in probes:
+            outcomes.groups.append(_answers(probe))
             # What has no year is let through, or the walk could not begin at the city.
             window = {"$or": [{"year": {"$exists": False}}, _window(probe)]}
             for arm, where, boost in (
@@ -144,6 +146,10 @@ def _join(service: MemoryService, company: str, city: str, facts: Sequence[str])
     for one in (place, *holders):
         service.relate(hub, one, "has")
         service.relate(one, hub, "belongs to")
+
+
+def _answers(probe: Probe) -> str:
+    return "one answer" if len(probe.gold) == 1 else "several"
 
 
 def _fact(text: str, year: int) -> dict[str, Any]:

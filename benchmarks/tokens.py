@@ -1,7 +1,6 @@
 """What the context compiler saves on a session, turn by turn, and whether anything gets lost."""
 
 import os
-import re
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -166,8 +165,9 @@ def _compile(
     stored = time.perf_counter()
     compiler.compile_transcript(request)
     done = time.perf_counter()
-    due = [fact for fact in map(_plain, expected) if fact in _plain(turn.transcript)]
-    absent = [fact for fact in due if fact not in _plain(context.content)]
+    said, kept = _plain(turn.transcript), _plain(context.content)
+    due = [fact for fact in map(_plain, expected) if fact in said]
+    absent = [fact for fact in due if fact not in kept]
     sources = [_plain(desk.retrieve_context_source(one).content) for one in _handles(context)]
     lost = sum(not any(fact in source for source in sources) for fact in absent)
     return Compile(
@@ -200,7 +200,7 @@ def _handles(context: CompiledContext) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text).lower()
+    return " ".join(text.lower().split())
 
 
 def _print_turns(budgets: dict[int, list[Compile]], unit: str) -> None:
