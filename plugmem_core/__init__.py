@@ -56,6 +56,7 @@ from plugmem_core.model import (
     VectorSpace,
     VerifyReport,
 )
+from plugmem_core.moving import Loss, SalvageReport, TransferReport
 from plugmem_core.recall import Absence, Evidence, Explanation, FactExplanation, RecallResult
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "InvalidFilterError",
     "InvalidInputError",
     "KeyPage",
+    "Loss",
     "MaintainReport",
     "Memory",
     "MemoryConfig",
@@ -100,6 +102,7 @@ __all__ = [
     "RecallResult",
     "RecalledFact",
     "Receipt",
+    "SalvageReport",
     "ServiceError",
     "Similar",
     "StaleCursorError",
@@ -108,6 +111,7 @@ __all__ = [
     "Tag",
     "TagPage",
     "TooLargeError",
+    "TransferReport",
     "VectorSpace",
     "VectorSpaceError",
     "VerifyReport",

@@ -18,6 +18,7 @@ from plugmem_core.verbs import (
     FactVerbs,
     GraphVerbs,
     ListingVerbs,
+    MovingVerbs,
     ReadingVerbs,
     RecallVerbs,
     TagVerbs,
@@ -35,6 +36,7 @@ class Memory(
     TagVerbs,
     ValueVerbs,
     EraseVerbs,
+    MovingVerbs,
     CareVerbs,
     Closing,
 ):

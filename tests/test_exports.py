@@ -12,13 +12,13 @@ import plugmem_core
 PUBLIC = {
     plugmem_core: """
         Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError
-        ConflictError CorruptError Edge Embedder EmbedderError Entity EntityPage
-        ErasureReceipt Evidence Explanation Fact FactExplanation
-        FactPage GuardedReceipt HashingEmbedder History Instant InvalidFilterError
-        InvalidInputError KeyPage MaintainReport Memory MemoryConfig Metadata Namespace
-        NamespaceCount NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError
-        RecallResult RecalledFact Receipt ServiceError Similar StaleCursorError Stats StorageError
-        Tag TagPage TooLargeError VectorSpace VectorSpaceError VerifyReport WrongTypeError
+        ConflictError CorruptError Edge Embedder EmbedderError Entity EntityPage ErasureReceipt
+        Evidence Explanation Fact FactExplanation FactPage GuardedReceipt HashingEmbedder History
+        Instant InvalidFilterError InvalidInputError KeyPage Loss MaintainReport Memory
+        MemoryConfig Metadata Namespace NamespaceCount NamespacePage Neighbours NotFoundError
+        PlugmemError ReadOnlyError RecallResult RecalledFact Receipt SalvageReport ServiceError
+        Similar StaleCursorError Stats StorageError Tag TagPage TooLargeError TransferReport
+        VectorSpace VectorSpaceError VerifyReport WrongTypeError
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory

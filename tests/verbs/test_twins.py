@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ VERBS = [
     "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
     "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces", "embed_query",
     "put_values", "get_values", "delete_values", "keys", "neighbours", "erase",
+    "backup", "export_jsonl", "import_jsonl",
 ]  # fmt: skip
 
 
@@ -86,6 +88,9 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("maintain", (), {}),
     ("verify", (), {}),
     ("erase", (), {"key": "k"}),
+    ("backup", ("copy",), {}),
+    ("export_jsonl", ("lines",), {}),
+    ("import_jsonl", ("lines",), {}),
     ("close", (), {}),
 ]
 
@@ -94,7 +99,10 @@ def test_the_script_leaves_no_verb_out() -> None:
     assert {verb for verb, _, _ in SCRIPT} == {*VERBS} - {"open"}
 
 
-async def test_twins_answer_as_the_verbs_do(memory: Memory, clock: Clock) -> None:
+async def test_twins_answer_as_the_verbs_do(
+    memory: Memory, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     other = await Memory.aopen(":memory:", clock=clock)
     for verb, args, options in SCRIPT:
         clock.tick()

@@ -1,0 +1,335 @@
+"""What arrives in a memory: records of another one, put among the rows that are here.
+
+What is here already, by all that was said about it and when, is not added again, so that a
+file can be brought in twice, or a later one of the same memory. Where only one of two can hold,
+the one recorded later does, and the other ends where that begins.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from plugmem_core.errors import InvalidInputError
+from plugmem_core.store import stamps
+from plugmem_core.store.encoding import decode_vector, text_digest
+from plugmem_core.store.passage import Passage, note, noted
+from plugmem_core.store.rows import EdgeRow, EntityRow, FactRow, RelationRow
+from plugmem_core.store.transaction import Transaction
+from plugmem_core.store.transfer import (
+    AliasRecord,
+    EdgeRecord,
+    EntityRecord,
+    FactRecord,
+    Record,
+    RelationRecord,
+    ValueRecord,
+)
+from plugmem_core.store.writes import Name
+from plugmem_core.text import entity_key
+
+_LAST_STAMP = 2**63 - 1
+
+# A friend of `Transaction`: it writes rows that have ids and instants already, which no verb
+# may, with the same primitives.
+
+
+class Arrivals:
+    """Writes records inside one transaction.
+
+    Args:
+        transaction: What they are written in.
+        passage: The import they belong to.
+    """
+
+    def __init__(self, transaction: Transaction, passage: Passage) -> None:
+        self._to = transaction
+        self._passage = passage
+        self._foreign = passage.foreign
+        self._puts: dict[type[Any], Callable[[Any], bool]] = {
+            EntityRecord: self._entity,
+            AliasRecord: self._alias,
+            FactRecord: self._fact,
+            RelationRecord: self._relation,
+            EdgeRecord: self._edge,
+            ValueRecord: self._value,
+        }
+
+    def put(self, record: Record) -> bool:
+        """Write a checked record; `False` when it was here already.
+
+        Raises:
+            InvalidInputError: It does not fit to the records before it; nothing of it is
+                written.
+        """
+        return self._puts[type(record)](record)
+
+    # -- names
+
+    def _entity(self, record: EntityRecord) -> bool:
+        to = self._to
+        name, space = _name(record.name), to.namespace(record.namespace)
+        if to.find_entity(name[1], space) is not None:
+            return False
+        row = EntityRow(
+            record.id + self._passage.entities,
+            space,
+            name[1],
+            name[0],
+            self._stamp(record.seen),
+            to.state.change,
+        )
+        to._sql.execute("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?)", row)
+        to._new_entities.append(row)
+        return True
+
+    def _alias(self, record: AliasRecord) -> bool:
+        to = self._to
+        space, alias = to.namespace(record.namespace), _name(record.name)
+        entity = to.find_entity(_name(record.entity)[1], space)
+        if entity is None:
+            raise InvalidInputError(
+                f"{record.name!r} is a further name of {record.entity!r}, which no line before "
+                "it has"
+            )
+        if to.find_entity(alias[1], space) is not None:
+            return False  # a name that leads somewhere here goes on leading there
+        to.alias_entity(entity, space, alias)
+        return True
+
+    def _relation(self, record: RelationRecord) -> bool:
+        to = self._to
+        if to.relation_id(record.name) is not None:
+            return False
+        rank = self._stamp(record.rank)
+        if self._passage.first_fact or self._passage.first_edge:
+            rank = to._first_seen(record.name, rank)
+        cursor = to._sql.execute(
+            "INSERT INTO relations (name, rank, change) VALUES (?, ?, ?)",
+            (record.name, rank, to.state.change),
+        )
+        to._new_relations.append(
+            RelationRow(int(cursor.lastrowid or 0), record.name, rank, to.state.change)
+        )
+        return True
+
+    def _stamp(self, stamp: int) -> int:
+        """Move a stamp as the facts are moved."""
+        by = stamps.of_subject(self._passage.facts) - stamps.of_subject(0)
+        return min(max(stamp + by, 0), _LAST_STAMP)
+
+    # -- facts
+
+    def _fact(self, record: FactRecord) -> bool:
+        to = self._to
+        space = to.namespace(record.namespace)
+        here = to.state.next_fact if self._foreign else (record.id or 0) + self._passage.facts
+        entity = None
+        if record.entity is not None:
+            entity = to.entity(_name(record.entity), space, stamps.of_subject(here))
+        known = self._same_fact(record, space, entity)
+        if known is not None:
+            self._name_fact(record, known.id)
+            if known.valid_to is None and record.valid_to is not None:
+                to._update_fact(
+                    known._replace(valid_to=record.valid_to, closed_at=record.closed_at)
+                )
+            return False
+        recorded_at = to._now if record.recorded_at is None else record.recorded_at
+        row = FactRow(
+            id=here,
+            namespace=space,
+            key=record.key,
+            entity=entity,
+            text=record.text,
+            tags=record.tags,
+            metadata=record.metadata,
+            recorded_at=recorded_at,
+            valid_from=recorded_at if record.valid_from is None else record.valid_from,
+            valid_to=record.valid_to,
+            closed_at=record.closed_at,
+            expires_at=record.expires_at,
+            revises=self._predecessor(record, space),
+            forgotten_at=None,
+            digest=text_digest(record.text),
+            vector=record.vector,
+            change=to.state.change,
+        )
+        row = self._beside_key(row)
+        if here == to.state.next_fact:
+            to._next_fact()
+        to._add_fact(row)
+        if record.data is not None:
+            to._put_vector(row.id, decode_vector(record.data))
+        self._name_fact(record, row.id)
+        return True
+
+    def _name_fact(self, record: FactRecord, here: int) -> None:
+        moved = not self._foreign and here - (record.id or 0) == self._passage.facts
+        if record.id is not None and not moved:
+            note(self._to, record.id, here)
+
+    def find_fact(self, fact: int) -> int | None:
+        """Return which fact here is meant by an id of the file."""
+        here = noted(self._to, fact)
+        if here is not None or self._foreign:
+            return here
+        here = fact + self._passage.facts
+        if here < self._passage.first_fact:
+            return None
+        row = self._to._sql.execute("SELECT id FROM facts WHERE id = ?", (here,)).fetchone()
+        return None if row is None else here
+
+    def _same_fact(self, record: FactRecord, space: int, entity: int | None) -> FactRow | None:
+        if not self._passage.first_fact:
+            return None
+        rows = self._to._select_facts(
+            "digest = ? AND id < ? AND namespace = ? AND entity IS ? AND key IS ? AND text = ? "
+            "AND tags IS ? AND metadata IS ? AND recorded_at = ? AND valid_from = ?",
+            (
+                text_digest(record.text),
+                self._passage.first_fact,
+                space,
+                entity,
+                record.key,
+                record.text,
+                record.tags,
+                record.metadata,
+                record.recorded_at,
+                record.valid_from,
+            ),
+        )
+        return rows[0] if rows else None
+
+    def _predecessor(self, record: FactRecord, space: int) -> int | None:
+        if record.revises is None:
+            return None
+        to, named = self._to, f"fact {record.id} revises fact {record.revises}"
+        before = self.find_fact(record.revises)
+        row = None if before is None else to.fact(before)
+        if row is None or row.namespace != space:
+            raise InvalidInputError(f"{named}, which no line before it has in its namespace")
+        if row.closed_at is None and row.forgotten_at is None:
+            raise InvalidInputError(f"{named}, which has not ended")
+        others = to._select_facts("revises = ?", (row.id,))
+        if not others:
+            return row.id
+        if others[0].id >= self._passage.first_fact:
+            raise InvalidInputError(f"{named}, and so does a line before it")
+        return None  # it was revised here and there; both revisions hold
+
+    def _beside_key(self, row: FactRow) -> FactRow:
+        """Let one of two facts under a key end."""
+        if row.key is None or row.valid_to is not None:
+            return row
+        to = self._to
+        for standing in to._select_facts(
+            "namespace = ? AND key = ? AND valid_to IS NULL AND forgotten_at IS NULL",
+            (row.namespace, row.key),
+        ):
+            if standing.id >= self._passage.first_fact:
+                raise InvalidInputError(
+                    f"the key {row.key!r} has a second fact that has not ended; end one of them"
+                )
+            if standing.expires_at is not None and standing.expires_at <= to._now:
+                to._close(standing, standing.expires_at)
+            elif standing.recorded_at <= row.recorded_at:
+                to._close(standing, row.valid_from)
+                row = row._replace(revises=standing.id if row.revises is None else row.revises)
+            else:
+                end = max(standing.valid_from, row.valid_from)
+                row = row._replace(valid_to=end, closed_at=to._now)
+        return row
+
+    # -- edges and values
+
+    def _edge(self, record: EdgeRecord) -> bool:
+        to = self._to
+        space = to.namespace(record.namespace)
+        here = to.state.next_edge if self._foreign else (record.id or 0) + self._passage.edges
+        stamp = stamps.of_link(to.state.next_fact, here)
+        triple = (
+            to.entity(_name(record.src), space, stamp),
+            to._relation(record.relation, stamp + 2),
+            to.entity(_name(record.dst), space, stamp + 1),
+        )
+        known = self._same_edge(record, triple)
+        if known is not None:
+            if known.valid_to is None and record.valid_to is not None:
+                to._update_edge(
+                    known._replace(valid_to=record.valid_to, closed_at=record.closed_at)
+                )
+            return False
+        provenance = self._provenance(record)
+        began = (to._now, to._now) if provenance is None else self._instants(provenance)
+        row = EdgeRow(
+            here,
+            space,
+            *triple,
+            provenance,
+            record.properties,
+            began[0] if record.recorded_at is None else record.recorded_at,
+            began[1] if record.valid_from is None else record.valid_from,
+            record.valid_to,
+            record.closed_at,
+            to.state.change,
+        )
+        row = self._beside_edge(row, triple)
+        if here == to.state.next_edge:
+            to.state = to.state._replace(next_edge=here + 1)
+        marks = ", ".join("?" * len(row))
+        to._sql.execute(f"INSERT INTO edges VALUES ({marks})", row)
+        to._touched_edges.append(row)
+        return True
+
+    def _same_edge(self, record: EdgeRecord, triple: tuple[int, int, int]) -> EdgeRow | None:
+        if record.recorded_at is None:
+            return self._to._open_version(triple)
+        rows = self._to._select_edges(
+            "src = ? AND relation = ? AND dst = ? AND id < ? AND properties IS ? "
+            "AND recorded_at = ? AND valid_from = ?",
+            (
+                *triple,
+                self._passage.first_edge,
+                record.properties,
+                record.recorded_at,
+                record.valid_from,
+            ),
+        )
+        return rows[0] if rows else None
+
+    def _provenance(self, record: EdgeRecord) -> int | None:
+        if record.provenance is None:
+            return None
+        here = self.find_fact(record.provenance)
+        # Where ids are kept, so is that of a fact that is gone; nothing else ever gets it.
+        return record.provenance if here is None and self._keeps_ids else here
+
+    @property
+    def _keeps_ids(self) -> bool:
+        return not (self._foreign or self._passage.facts or self._passage.first_fact)
+
+    def _instants(self, fact: int) -> tuple[int, int]:
+        row = self._to._select_facts("id = ?", (fact,))
+        return (row[0].recorded_at, row[0].valid_from) if row else (self._to._now, self._to._now)
+
+    def _beside_edge(self, row: EdgeRow, triple: tuple[int, int, int]) -> EdgeRow:
+        """Let one of two open versions of an edge end."""
+        to = self._to
+        standing = None if row.valid_to is not None else to._open_version(triple)
+        if standing is None:
+            return row
+        if standing.id >= self._passage.first_edge:
+            raise InvalidInputError("a line before it has the same edge, which has not ended")
+        if standing.recorded_at <= row.recorded_at:
+            to._close_edge(standing, row.valid_from)
+            return row
+        end = max(standing.valid_from, row.valid_from)
+        return row._replace(valid_to=end, closed_at=to._now)
+
+    def _value(self, record: ValueRecord) -> bool:
+        to = self._to
+        to.put_values(record.collection, {record.key: record.value}, to.namespace(record.namespace))
+        return True
+
+
+def _name(name: str) -> Name:
+    return name, entity_key(name)
