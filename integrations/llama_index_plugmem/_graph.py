@@ -31,8 +31,9 @@ is never shown:
 | `name`        | entities       | the name                                                     |
 | `source`      | relations      | the id of the node it starts from                            |
 | `target`      | relations      | the id of the node it leads to                               |
-| `sources`     | all            | every `triplet_source_id` it came with, oldest first         |
-| `crowded`     | all            | whether there were more sources than are listed              |
+| `sources`     | all            | every `triplet_source_id` it came with, oldest first; of     |
+|               |                | many the newest, and the others are values under its key     |
+| `crowded`     | all            | whether there are such others; they have no history          |
 | `document`    | chunks         | the id of the document it is of                              |
 | `placeholder` | entities       | whether a relation alone speaks of it                        |
 | `blank`       | chunks         | a text that is blank                                         |
@@ -42,7 +43,7 @@ is never shown:
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -57,6 +58,7 @@ from llama_index.core.graph_stores.types import (
 )
 from llama_index.core.schema import BaseNode, TextNode
 
+from llama_index_plugmem._graph_sources import split_sources
 from llama_index_plugmem._mapping import NODE, to_node
 from llama_index_plugmem._order import KEYS, NESTED, in_order, lost_order
 from plugmem_core import Fact, InvalidInputError, Metadata, Namespace, RecalledFact
@@ -82,9 +84,6 @@ STRUCTURE = (MENTIONS, KG_SOURCE_REL, "PARENT", "PREVIOUS", "NEXT", "CHILD")
 
 DOCUMENT_KEYS = ("ref_doc_id", "doc_id", "document_id")
 """Properties under which stores of LlamaIndex keep the document of a chunk."""
-
-MAX_SOURCES = 500
-"""Most sources listed of one node or relation: beyond, only the newest."""
 
 MAX_LINE = 2_000
 """Most characters of the line that an entity is read as."""
@@ -115,7 +114,8 @@ class Element:
     Attributes:
         shown: What LlamaIndex sees of it; the embedding left out.
         sources: Chunks it came from, oldest first.
-        crowded: Whether there were more of them.
+        crowded: Whether older ones are stored apart.
+        older: These, once they are read and among the sources.
         placeholder: Whether a relation alone speaks of it.
         document: The document of a chunk.
         rest: Reserved metadata of others, such as what else a LlamaIndex node has.
@@ -127,6 +127,7 @@ class Element:
     shown: Shown
     sources: tuple[str, ...] = ()
     crowded: bool = False
+    older: tuple[str, ...] = ()
     placeholder: bool = False
     document: str | None = None
     rest: Metadata = field(default_factory=dict)
@@ -220,7 +221,7 @@ def merged(old: Element | None, new: Element) -> Element:
     """Return what an element becomes when it is stated again.
 
     Properties join, and the later ones win; a LlamaIndex node takes the place of the whole
-    chunk, since its hash must stay. Sources add up.
+    chunk, since its hash must stay.
     """
     if old is None:
         return new
@@ -231,12 +232,11 @@ def merged(old: Element | None, new: Element) -> Element:
             name: {key: value for key, value in said.items() if key not in _FORMER}
             for name, said in old.rest.items()
         }
-    sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
     return replace(
         new,
         shown=shown,
-        sources=sources[-MAX_SOURCES:],
-        crowded=old.crowded or len(sources) > MAX_SOURCES,
+        crowded=old.crowded,
+        older=old.older,
         document=new.document or old.document,
         rest=rest,
         vector=old.vector if new.vector is None else new.vector,
@@ -245,15 +245,9 @@ def merged(old: Element | None, new: Element) -> Element:
     )
 
 
-def with_sources(old: Element, sources: tuple[str, ...]) -> Element:
-    """Return an element that other sources speak of; a source that it shows is one of them."""
-    properties = dict(old.shown.properties)
-    if TRIPLET_SOURCE_KEY in properties and properties[TRIPLET_SOURCE_KEY] not in sources:
-        del properties[TRIPLET_SOURCE_KEY]
-        if sources:
-            properties[TRIPLET_SOURCE_KEY] = sources[-1]
-    shown = old.shown.model_copy(update={"properties": properties})
-    return replace(old, shown=shown, sources=sources)
+def with_older(element: Element, older: Sequence[str]) -> Element:
+    """Return an element with its older sources, too."""
+    return replace(element, sources=(*older, *element.sources), older=tuple(older))
 
 
 # -- into facts and back
@@ -263,9 +257,10 @@ def to_fact(element: Element, namespace: Namespace) -> dict[str, Any]:
     """Return an element as arguments of `Memory.remember`."""
     shown = element.shown
     record: Metadata = {"kind": element.kind, "label": shown.label}
+    apart, listed = split_sources(element.sources)
     told = {
-        "sources": list(element.sources),
-        "crowded": element.crowded,
+        "sources": list(listed),
+        "crowded": bool(apart),
         "placeholder": element.placeholder,
         "document": element.document,
     }

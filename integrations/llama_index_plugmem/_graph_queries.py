@@ -9,7 +9,8 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from llama_index_plugmem._graph import to_llama_node
 from llama_index_plugmem._graph_input import given_list
-from llama_index_plugmem._graph_reads import GraphReader, Properties, PropertyMatch, as_node
+from llama_index_plugmem._graph_properties import Properties, PropertyMatch
+from llama_index_plugmem._graph_reads import GraphReader, as_node
 from llama_index_plugmem._graph_schema import Schema, make_schema, schema_text
 from llama_index_plugmem._graph_search import search
 from plugmem_core import Instant, Memory, Namespace, WrongTypeError

@@ -1,12 +1,11 @@
 """Looking things up in a property graph that is kept as facts."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from llama_index.core.graph_stores.types import (
     TRIPLET_SOURCE_KEY,
     ChunkNode,
-    EntityNode,
     LabelledNode,
     Relation,
     Triplet,
@@ -14,7 +13,6 @@ from llama_index.core.graph_stores.types import (
 
 from llama_index_plugmem._graph import (
     CHUNK,
-    DOCUMENT_KEYS,
     ENTITY,
     MENTIONS,
     RECORD,
@@ -25,17 +23,14 @@ from llama_index_plugmem._graph import (
     entity_key,
     is_of_graph,
     to_element,
+    with_older,
 )
+from llama_index_plugmem._graph_properties import CROWDED, Properties, Where, from_source
+from llama_index_plugmem._graph_sources import OLDER_SOURCES
 from plugmem_core import Instant, InvalidInputError, Memory, Namespace
-from plugmem_core.filters import MAX_DEPTH, parse_filter
-from plugmem_core.inputs import check_key, check_type
+from plugmem_core.inputs import check_key
 from plugmem_core.text.tokenizer import tokenize
 from plugmem_core.verbs.listing import every
-
-Where = dict[str, Any]
-
-PropertyMatch = Literal["all", "any"]
-"""Whether an element must have all the properties asked for, or one of them."""
 
 _FEW = 64
 """Most sources that are looked for by a filter."""
@@ -94,11 +89,20 @@ class GraphReader:
         )
         return map(to_element, facts)
 
+    def whole(self, elements: Iterable[Element]) -> list[Element]:
+        """Return elements with all of their sources."""
+        found = list(elements)
+        crowded = [one.key for one in found if one.crowded]
+        if not crowded:
+            return found
+        older = self.memory.get_values(OLDER_SOURCES, crowded, namespace=self.namespace)
+        return [with_older(one, older.get(one.key, ())) for one in found]
+
     def where(self, kinds: Sequence[str], *conditions: Where) -> Where:
         """Return a filter of facts for elements of this graph."""
         return {"$and": [{f"{RECORD}.kind": {"$in": list(kinds)}}, *conditions]}
 
-    def find(self, properties: "Properties | None", ids: Collection[str] | None) -> list[Element]:
+    def find(self, properties: Properties | None, ids: Collection[str] | None) -> list[Element]:
         """Return the nodes with these properties and ids, in the order of their insertion.
 
         Args:
@@ -112,7 +116,7 @@ class GraphReader:
             conditions = [] if properties is None else properties.conditions()
             found = self.elements((ENTITY, CHUNK), *conditions)
         if properties is not None:
-            found = filter(properties.match, found)
+            found = self._passing(found, properties)
         return sorted(found, key=lambda one: one.place)
 
     def relations_of(self, ids: Collection[str]) -> Iterator[Element]:
@@ -137,15 +141,13 @@ class GraphReader:
         """Return the entities with names, by key."""
         return self.entities(_ids_of(names))
 
-    def related(
-        self, labels: Collection[str], properties: "Properties | None"
-    ) -> Iterator[Element]:
+    def related(self, labels: Collection[str], properties: Properties | None) -> Iterator[Element]:
         """Yield the relations with one of the labels, and those with the properties."""
         if labels:
             yield from self.elements([RELATION], labelled(labels))
         if properties is not None:
             found = self.elements([RELATION], *properties.conditions())
-            yield from filter(properties.match, found)
+            yield from self._passing(found, properties)
 
     def of_documents(self, ids: Collection[str]) -> dict[str, Element]:
         """Return the chunks of documents, by id."""
@@ -158,8 +160,8 @@ class GraphReader:
         if not wanted:
             return iter(())
         # A filter compares every list of sources with every source: too much for many of them.
-        few = {"$or": [_from_source(one) for one in wanted]} if len(wanted) <= _FEW else {}
-        found = self.elements((ENTITY, RELATION), few)
+        few = {"$or": [CROWDED, *map(from_source, wanted)]} if len(wanted) <= _FEW else {}
+        found = self.whole(self.elements((ENTITY, RELATION), few))
         return (element for element in found if not wanted.isdisjoint(element.sources))
 
     def mentioned_in(self, name: str, beside: Collection[str]) -> str | None:
@@ -199,7 +201,7 @@ class GraphReader:
         self,
         names: Collection[str] | None,
         labels: Collection[str] | None,
-        properties: "Properties | None",
+        properties: Properties | None,
         ids: Collection[str] | None,
     ) -> list[Triplet]:
         """Return the triples that pass every restriction given, by insertion.
@@ -218,11 +220,9 @@ class GraphReader:
         else:
             having = {node.id for node in self.find(properties, None)}
             either = {"$or": [{"$and": [{}, *properties.conditions()]}, touching(having)]}
-            found = [
-                one
-                for one in self.elements([RELATION], *conditions, either)
-                if properties.match(one) or not having.isdisjoint(ends(one))
-            ]
+            near = list(self.elements([RELATION], *conditions, either))
+            passing = {one.key for one in self._passing(near, properties)}
+            found = [one for one in near if one.key in passing or not having.isdisjoint(ends(one))]
         found.sort(key=lambda one: one.place)
         nodes = self.nodes({end for one in found for end in ends(one)})
         return [triple for one in found if (triple := _triple(one, nodes)) is not None]
@@ -265,41 +265,8 @@ class GraphReader:
             visited |= there
         return found
 
-
-class Properties:
-    """Properties to look for, by value.
-
-    Beside the properties as they are, `name` is also the name of an entity, `ref_doc_id`,
-    `doc_id` and `document_id` the document of a chunk, and `triplet_source_id` any of the
-    sources.
-
-    Args:
-        wanted: Values by name.
-        match: Whether all of them are needed, or one.
-    """
-
-    def __init__(self, wanted: Mapping[str, Any], match: PropertyMatch) -> None:
-        for name in wanted:
-            check_type(name, str, "a name in properties", "a str")
-        self._wanted = wanted
-        self._holds = {name: parse_filter({"is": {"$eq": one}}) for name, one in wanted.items()}
-        self._all = match == "all"
-
-    def conditions(self) -> list[Where]:
-        """Return filters that every element with the properties passes, and few others."""
-        filters = [_condition(name, value) for name, value in self._wanted.items()]
-        known = [one for one in filters if one is not None]
-        if self._all:
-            return known
-        return [{"$or": known}] if len(known) == len(filters) else []
-
-    def match(self, element: Element) -> bool:
-        """Whether an element has the properties."""
-        hits = (
-            any(holds.matches({"is": value}) for value in _values(element, name))
-            for name, holds in self._holds.items()
-        )
-        return all(hits) if self._all else any(hits)
+    def _passing(self, elements: Iterable[Element], properties: Properties) -> Iterable[Element]:
+        return filter(properties.match, self.whole(elements) if properties.by_source else elements)
 
 
 def touching(ids: Collection[str]) -> Where:
@@ -346,37 +313,6 @@ def ends_of(
         for end, chunk in zip(ends(relation), chunk_first, strict=True)
     )
     return source, target
-
-
-def _from_source(source: str) -> Where:
-    return {f"{RECORD}.sources": {"$contains": source}}
-
-
-def _condition(name: str, value: Any) -> Where | None:
-    """Return a filter for a property; `None` for a name that filters cannot say."""
-    if name.startswith("$") or name.count(".") >= MAX_DEPTH:
-        return None
-    either: list[Where] = [{name: {"$eq": value}}]
-    if name == "name":
-        either.append({f"{RECORD}.name": {"$eq": value}})
-    if name in DOCUMENT_KEYS:
-        either.append({f"{RECORD}.document": {"$eq": value}})
-    if name == TRIPLET_SOURCE_KEY:
-        either.append(_from_source(value))
-    return {"$or": either}
-
-
-def _values(element: Element, name: str) -> Iterator[Any]:
-    """Yield what an element has under the name of a property."""
-    shown = element.shown
-    if name in shown.properties:
-        yield shown.properties[name]
-    if name == "name" and isinstance(shown, EntityNode):
-        yield shown.name
-    if name in DOCUMENT_KEYS and element.document is not None:
-        yield element.document
-    if name == TRIPLET_SOURCE_KEY:
-        yield from element.sources
 
 
 def _ids_of(names: Collection[str]) -> set[str]:

@@ -8,7 +8,8 @@ from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQu
 from llama_index_plugmem._filters import to_where
 from llama_index_plugmem._graph import CHUNK, ENTITY, to_element
 from llama_index_plugmem._graph_input import directed
-from llama_index_plugmem._graph_reads import GraphReader, Where, as_node, with_ids
+from llama_index_plugmem._graph_properties import Where
+from llama_index_plugmem._graph_reads import GraphReader, as_node, with_ids
 from plugmem_core import InvalidInputError
 from plugmem_core.errors import shown
 from plugmem_core.inputs import check_type

@@ -4,7 +4,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llama_index.core.graph_stores.types import KG_SOURCE_REL, EntityNode, Relation
+from llama_index.core.graph_stores.types import (
+    KG_SOURCE_REL,
+    TRIPLET_SOURCE_KEY,
+    EntityNode,
+    Relation,
+)
 
 from llama_index_plugmem._graph import (
     CHUNK,
@@ -18,9 +23,10 @@ from llama_index_plugmem._graph import (
     relation_key,
     to_fact,
     with_ends,
-    with_sources,
 )
-from llama_index_plugmem._graph_reads import GraphReader, Properties, ends, ends_of
+from llama_index_plugmem._graph_properties import Properties
+from llama_index_plugmem._graph_reads import GraphReader, ends, ends_of
+from llama_index_plugmem._graph_sources import OLDER_SOURCES, split_sources
 from plugmem_core import Memory, Namespace, PlugmemError
 from plugmem_core.clock import MAX_MS
 
@@ -56,9 +62,9 @@ class GraphWriter:
         with self.memory.transaction():
             reader = self._reader()
             known = reader.nodes({one.id for one in given} | told | set(map(entity_id, told)))
-            drafts: dict[str, Element] = {}
-            for one in given:
-                drafts[one.key] = merged(drafts.get(one.key) or known.get(one.key), one)
+            changing = {one.key for one in given}
+            known |= _by_key(reader.whole(one for key, one in known.items() if key in changing))
+            drafts = _joined(given, known)
             there = {one.id for one in (*known.values(), *drafts.values())}
             if not verbatim:
                 related = [with_ends(one, there) for one in related]
@@ -68,9 +74,8 @@ class GraphWriter:
                         there.add(end)
                         new = placeholder(end, one.sources)
                         drafts[new.key] = new
-            stated = reader.stored({one.key for one in related})
-            for one in related:
-                drafts[one.key] = merged(drafts.get(one.key) or stated.get(one.key), one)
+            stated = _by_key(reader.whole(reader.stored({one.key for one in related}).values()))
+            drafts |= _joined(related, stated)
             self._write(self._with_vectors(list(drafts.values())), _replaced(drafts, known))
 
     def delete(
@@ -103,7 +108,7 @@ class GraphWriter:
             nodes |= reader.named(names)
             nodes |= reader.chunks((*chunks, *documents)) | reader.of_documents(documents)
             if properties is not None:
-                nodes |= {one.key: one for one in reader.find(properties, None)}
+                nodes |= _by_key(reader.find(properties, None))
             removal = _Removal(reader, unknown | {*chunks, *documents})
             removal.add_nodes(nodes)
             removal.add_relations(labels, properties)
@@ -142,7 +147,8 @@ class GraphWriter:
         ]
 
     def _write(self, elements: Sequence[Element], gone: Iterable[str] = ()) -> None:
-        deleted = [(self.namespace, key) for key in gone]
+        keys = list(gone)
+        deleted = [(self.namespace, key) for key in keys]
         facts = [self._fact(element) for element in elements]
         try:
             self.memory.write(
@@ -154,6 +160,17 @@ class GraphWriter:
             if error.place is None:
                 raise
             raise type(error)(f"{elements[error.place]}: {error.__cause__}") from error
+        self._write_sources(elements, keys)
+
+    def _write_sources(self, elements: Iterable[Element], gone: list[str]) -> None:
+        """Store apart the older sources of elements that have many."""
+        apart = {one.key: (split_sources(one.sources)[0], one.older) for one in elements}
+        changed = {key: list(new) for key, (new, old) in apart.items() if new and new != old}
+        if changed:
+            self.memory.put_values(OLDER_SOURCES, changed, namespace=self.namespace)
+        gone += [key for key, (new, old) in apart.items() if old and not new]
+        if gone:
+            self.memory.delete_values(OLDER_SOURCES, gone, namespace=self.namespace)
 
     def _fact(self, element: Element) -> dict[str, Any]:
         """Return what to remember of an element; a later version names the first one."""
@@ -161,6 +178,22 @@ class GraphWriter:
         if old is not None and (said["text"], said["metadata"]) != (old.text, old.metadata):
             said = to_fact(replace(element, first=element.place), self.namespace)
         return said
+
+
+def _joined(given: Iterable[Element], known: Mapping[str, Element]) -> dict[str, Element]:
+    """Return what elements become that are stated, maybe again, by key."""
+    drafts: dict[str, Element] = {}
+    sources: dict[str, dict[str, None]] = {}
+    for one in given:
+        old = drafts.get(one.key) or known.get(one.key)
+        of_old = () if old is None or one.key in sources else old.sources
+        sources.setdefault(one.key, dict.fromkeys(of_old)).update(dict.fromkeys(one.sources))
+        drafts[one.key] = merged(old, one)
+    return {key: replace(one, sources=tuple(sources[key])) for key, one in drafts.items()}
+
+
+def _by_key(elements: Iterable[Element]) -> dict[str, Element]:
+    return {one.key: one for one in elements}
 
 
 def _replaced(drafts: Mapping[str, Element], known: Mapping[str, Element]) -> list[str]:
@@ -203,7 +236,7 @@ class _Removal:
 
     def add_relations(self, labels: Collection[str], properties: Properties | None) -> None:
         """Delete relations alone."""
-        self.gone |= {one.key: one for one in self._reader.related(labels, properties)}
+        self.gone |= _by_key(self._reader.related(labels, properties))
 
     def add_idle(self, ids: Collection[str]) -> None:
         """Delete placeholders of ids that no relation holds any more."""
@@ -219,8 +252,8 @@ class _Removal:
             if one.key in self.gone:
                 continue
             left = tuple(source for source in one.sources if source not in self._chunks)
-            if left or one.crowded:
-                self.changed[one.key] = with_sources(one, left)
+            if left:
+                self.changed[one.key] = _with_sources(one, left)
             elif one.kind == RELATION:
                 self.gone[one.key] = one
             else:
@@ -231,7 +264,7 @@ class _Removal:
             if sources is None:
                 self.gone[key] = orphan
             else:
-                self.changed[key] = with_sources(orphan, sources)
+                self.changed[key] = _with_sources(orphan, sources)
 
     def _by_relations(self, orphans: Mapping[str, Element]) -> dict[str, tuple[str, ...]]:
         """Return sources of entities that relations hold: those of the relations, by key."""
@@ -261,3 +294,14 @@ class _Removal:
         """Return the ids of the documents that the deleted chunks were of."""
         relations = (one for one in self.gone.values() if one.kind == RELATION)
         return {ends(one)[1] for one in relations if one.shown.label == KG_SOURCE_REL}
+
+
+def _with_sources(old: Element, sources: tuple[str, ...]) -> Element:
+    """Return an element that other sources speak of; a source that it shows is one of them."""
+    properties = dict(old.shown.properties)
+    if TRIPLET_SOURCE_KEY in properties and properties[TRIPLET_SOURCE_KEY] not in sources:
+        del properties[TRIPLET_SOURCE_KEY]
+        if sources:
+            properties[TRIPLET_SOURCE_KEY] = sources[-1]
+    shown = old.shown.model_copy(update={"properties": properties})
+    return replace(old, shown=shown, sources=sources)

@@ -18,8 +18,8 @@ from llama_index.core.schema import BaseNode
 from llama_index_plugmem._graph import Element
 from llama_index_plugmem._graph_files import from_json, to_json
 from llama_index_plugmem._graph_input import from_llama_node, from_node, from_relation, given_list
+from llama_index_plugmem._graph_properties import PropertyMatch
 from llama_index_plugmem._graph_queries import GraphQueries, texts
-from llama_index_plugmem._graph_reads import PropertyMatch
 from llama_index_plugmem._graph_writes import GraphWriter
 from plugmem_core import (
     Instant,

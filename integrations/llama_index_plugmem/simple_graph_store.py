@@ -9,8 +9,9 @@ from llama_index.core.graph_stores.types import GraphStore, Relation
 
 from llama_index_plugmem._graph import RELATION
 from llama_index_plugmem._graph_input import from_relation
+from llama_index_plugmem._graph_properties import Where
 from llama_index_plugmem._graph_queries import texts
-from llama_index_plugmem._graph_reads import GraphReader, Where, ends, starting_at
+from llama_index_plugmem._graph_reads import GraphReader, ends, starting_at
 from llama_index_plugmem._graph_schema import make_schema, schema_text
 from llama_index_plugmem._graph_writes import GraphWriter
 from plugmem_core import Memory, MemoryConfig, Namespace

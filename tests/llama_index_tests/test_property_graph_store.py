@@ -559,16 +559,6 @@ def test_an_entity_with_very_many_properties_is_stored(store: PlugmemPropertyGra
     assert store.get()[0].properties == properties
 
 
-def test_sources_beyond_those_that_are_listed_are_not_forgotten(
-    store: PlugmemPropertyGraphStore,
-) -> None:
-    sources = [f"a chunk with quite a long id, as paths are, for example: {n}" for n in range(900)]
-    store.upsert_nodes([entity("A", triplet_source_id=source) for source in sources])
-    store.delete_llama_nodes(sources)
-    # It cannot tell any more whether others brought it, so it stays.
-    assert ids(store.get()) == ["A"]
-
-
 # -- triples
 
 

@@ -406,6 +406,97 @@ def test_what_stands_for_a_document_goes_once_nothing_holds_it(
     assert [node.id for node in store.get()] == ["d2"]
 
 
+MANY = {
+    "short": [f"c{number}" for number in range(700)],
+    "long": [f"https://example.org/{'d' * 140}#{number}" for number in range(480)],
+    "very long": [f"{'d' * 1000}{number}" for number in range(100)],
+}
+
+
+@pytest.mark.parametrize("sources", MANY.values(), ids=MANY)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_very_many_chunks_brought_goes_with_the_last_of_them(
+    store: PlugmemPropertyGraphStore, memory: Memory, sources: list[str], at_once: bool
+) -> None:
+    given = [
+        Relation(label="R", source_id="A", target_id="B", properties={"triplet_source_id": one})
+        for one in sources
+    ]
+    store.upsert_nodes(
+        [EntityNode(name="A", properties={"triplet_source_id": one}) for one in sources]
+    )
+    if at_once:
+        store.upsert_relations(given)
+    else:
+        for some in range(0, len(given), 20):
+            store.upsert_relations(given[some : some + 20])
+    shown = store.get_triplets(ids=["A"])[0][1].properties["triplet_source_id"]
+    assert shown == sources[-1]
+    for one in (sources[0], sources[len(sources) // 2], sources[-1]):
+        found = store.get(properties={"triplet_source_id": one})
+        assert [node.id for node in found if node.id == "A"] == ["A"]
+        # Its ends have the source as well.
+        assert len(store.get_triplets(properties={"triplet_source_id": one})) == 1
+    assert store.get(properties={"triplet_source_id": "other"}) == []
+    kept = sources[3]
+    store.delete_llama_nodes([one for one in sources if one != kept])
+    assert [node.id for node in store.get()] == ["A", "B"]
+    [(source, relation, _)] = store.get_triplets(ids=["A"])
+    assert source.properties == relation.properties == {"triplet_source_id": kept}
+    store.delete_llama_nodes([kept])
+    assert memory.list_facts(namespace=("graph",)).facts == ()
+
+
+def test_many_sources_are_counted_out_one_by_one(store: PlugmemPropertyGraphStore) -> None:
+    sources = [f"chunk number {number:04} of a long document" for number in range(200)]
+    order = random.Random(5).sample(sources, len(sources))
+    store.upsert_nodes(
+        [EntityNode(name="A", properties={"triplet_source_id": one}) for one in sources]
+    )
+    for place, one in enumerate(order):
+        assert len(store.get(ids=["A"])) == 1
+        if place == 100:  # a source that was there, and one that was not
+            again = [EntityNode(name="A", properties={"triplet_source_id": order[150]})]
+            again.append(EntityNode(name="A", properties={"triplet_source_id": "new"}))
+            store.upsert_nodes(again)
+        store.delete(ids=[one])
+    assert store.get(ids=["A"])[0].properties == {"triplet_source_id": "new"}
+    store.delete(ids=["new"])
+    assert store.get() == []
+
+
+def test_sources_of_what_was_deleted_do_not_come_back(store: PlugmemPropertyGraphStore) -> None:
+    sources = [f"chunk number {number:04} of a long document" for number in range(200)]
+    given = [EntityNode(name="A", properties={"triplet_source_id": one}) for one in sources]
+    store.upsert_nodes(given)
+    store.delete(ids=["A"])
+    store.upsert_nodes(given[100:])
+    store.delete_llama_nodes(sources[100:])
+    assert store.get() == []
+
+
+def test_a_failed_change_changes_no_sources(store: PlugmemPropertyGraphStore) -> None:
+    sources = [f"chunk number {number:04} of a long document" for number in range(200)]
+    given = [EntityNode(name="A", properties={"triplet_source_id": one}) for one in sources]
+    store.upsert_nodes(given[:100])
+    with pytest.raises(InvalidInputError):
+        store.upsert_nodes([*given[100:], EntityNode(name="B", properties={"x": float("nan")})])
+    assert store.get(properties={"triplet_source_id": sources[150]}) == []
+    store.delete_llama_nodes(sources[:100])
+    assert store.get() == []
+
+
+def test_the_facts_of_a_hub_do_not_grow_with_its_sources(
+    store: PlugmemPropertyGraphStore, memory: Memory
+) -> None:
+    for number in range(300):
+        node = EntityNode(name="A", properties={"triplet_source_id": f"chunk {number:030}"})
+        store.upsert_nodes([node])
+    versions = memory.list_facts(namespace=("graph",), closed=True, limit=1_000)
+    assert len(versions.facts) == 300
+    assert max(len(str(fact.metadata)) for fact in versions) < 6_000
+
+
 def test_other_chunks_of_the_document_stay(store: PlugmemPropertyGraphStore) -> None:
     index = index_of(store)
     source = document("d1", "").as_related_node_info()
