@@ -103,6 +103,8 @@ def check_keyed(values: Iterable[Keyed], name: str) -> list[Keyed]:
 
 def check_namespace(value: object, name: str = "namespace") -> Namespace:
     """Return a namespace: a tuple of labels, each a non-empty text."""
+    if _is_default(value):
+        return ()
     _refuse_text(value, name, 'a tuple of labels, for example ("users", "ann")')
     labels = tuple(_iterated(value, name, "a tuple of labels"))
     if len(labels) > MAX_LABELS:

@@ -121,12 +121,14 @@ class Index:
         """Return edge versions, in the order given, without ends that were learned later."""
         # A walk may meet 128 of them, hence the plain loop.
         shown, relations, paths = self.names.shown, self.relations, self.spaces.paths
+        new = tuple.__new__  # as `Edge._make`, which is slower
         rows = self.graph.rows(ids)
         edges = []
         for edge, src, relation, dst, provenance, recorded, start, end, closed in rows:
             name, space = shown[src]
             edges.append(
-                Edge._make(
+                new(
+                    Edge,
                     (
                         edge,
                         name,
@@ -138,7 +140,7 @@ class Index:
                         recorded,
                         start,
                         None if end == OPEN or closed > known_at else end,
-                    )
+                    ),
                 )
             )
         return tuple(edges)

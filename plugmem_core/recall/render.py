@@ -20,8 +20,11 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in _UNSAFE} | {0x0A: "\\n", 0x0D: "\
 
 def render(facts: Sequence[RecalledFact], edges: Iterable[Edge]) -> str:
     """Return the block: a heading, a line a fact, a line an edge; empty for nothing."""
-    lines = [_fact_line(fact) for fact in facts]
-    lines += [_edge_line(edge) for edge in edges]
+    lines = [
+        _fact_line(fact.id, fact.text, fact.entity, fact.tags, fact.valid_from, fact.valid_to)
+        for fact in facts
+    ]
+    lines += [_edge_line(edge.src, edge.relation, edge.dst) for edge in edges]
     return "\n".join(["## memory", *lines, ""]) if lines else ""
 
 
@@ -30,19 +33,28 @@ def escape(text: str) -> str:
     return text if text.isprintable() else text.translate(_ESCAPES)
 
 
-def _fact_line(fact: RecalledFact) -> str:
-    since = _month(fact.valid_from // DAY_MS)
-    if fact.valid_to is None:
-        state = f"{since}; active"
-    else:
-        state = f"{since} → {_month(fact.valid_to // DAY_MS)}; closed"
-    subject = "" if fact.entity is None else f"{fact.entity}: "
-    tags = " #" + " #".join(fact.tags) if fact.tags else ""
-    return escape(f"- [f{fact.id}] {subject}{fact.text} ({state}){tags}")
+# Popular facts and edges are shown again and again.
+@lru_cache(maxsize=16_384)
+def _fact_line(
+    fact: int,
+    text: str,
+    entity: str | None,
+    tags: tuple[str, ...],
+    valid_from: int,
+    valid_to: int | None,
+) -> str:
+    since = _month(valid_from // DAY_MS)
+    state = f"{since}; active"
+    if valid_to is not None:
+        state = f"{since} → {_month(valid_to // DAY_MS)}; closed"
+    subject = "" if entity is None else f"{entity}: "
+    labels = " #" + " #".join(tags) if tags else ""
+    return escape(f"- [f{fact}] {subject}{text} ({state}){labels}")
 
 
-def _edge_line(edge: Edge) -> str:
-    return escape(f"- links: {edge.src} —{edge.relation}→ {edge.dst}")
+@lru_cache(maxsize=16_384)
+def _edge_line(src: str, relation: str, dst: str) -> str:
+    return escape(f"- links: {src} —{relation}→ {dst}")
 
 
 @lru_cache(maxsize=4096)

@@ -211,7 +211,7 @@ class SqliteStore:
         # On the path of every recall, hence without the context managers below.
         with self._read_lock:
             try:
-                if self._reader is not self._writer:
+                if self._reader.in_transaction and self._reader is not self._writer:
                     self._end_interrupted(self._reader)
                 version: int = self._pulse.execute("PRAGMA data_version").fetchone()[0]
             except sqlite3.Error as error:

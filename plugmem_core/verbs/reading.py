@@ -34,6 +34,10 @@ class ReadingVerbs(Verbs):
         fact = check_id(id)
         scope = check_namespace(namespace)
         engine = self._ready()
+        known = engine.known(fact)
+        if known is not None:  # what is forgotten is not, so only these two are left to ask
+            expired = known.expires_at is not None and known.expires_at <= engine.clock()
+            return known if known.namespace[: len(scope)] == scope and not expired else None
         with engine.gate:
             if not engine.index.facts.admits(self._visible(scope), fact):
                 return None

@@ -272,10 +272,13 @@ class RecallVerbs(Verbs):
             if len(cards) == len(rows):
                 break
             engine.sync()  # a fact was removed between ranking and reading; rank again
+        new = tuple.__new__  # as `RecalledFact._make`, which is slower
         facts = tuple(
-            RecalledFact._make((*with_metadata(cards[fact]), score, SOURCE_NAMES[sources]))
-            for fact, score, sources, _ in rows
-            if fact in cards
+            [
+                new(RecalledFact, (*with_metadata(cards[fact]), score, SOURCE_NAMES[sources]))
+                for fact, score, sources, _ in rows
+                if fact in cards
+            ]
         )
         if found.unlearned:
             facts = tuple(
