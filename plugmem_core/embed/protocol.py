@@ -8,16 +8,17 @@ from plugmem_core.inputs import VectorLike
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors; called outside every lock, never without being handed in.
+    """Turns texts into vectors; called outside every lock, never without being handed in."""
 
-    Attributes:
-        space_id: Names the model; the file records it, so that vectors of different
-            models are never compared.
-        dim: Components of every vector; `None` when only the first one will tell.
-    """
+    @property
+    def space_id(self) -> str:
+        """Names the model; the file records it, so vectors of different ones never mix."""
+        ...
 
-    space_id: str
-    dim: int | None
+    @property
+    def dim(self) -> int | None:
+        """Components of every vector; `None` when only the first one will tell."""
+        ...
 
     def embed_documents(self, texts: list[str]) -> Sequence[VectorLike]:
         """Return one vector a text, in order."""
