@@ -57,6 +57,7 @@ from plugmem_core.model import (
     VerifyReport,
 )
 from plugmem_core.moving import Loss, SalvageReport, TransferReport
+from plugmem_core.moving.salvaging import salvage
 from plugmem_core.recall import Absence, Evidence, Explanation, FactExplanation, RecallResult
 
 __all__ = [
@@ -116,4 +117,5 @@ __all__ = [
     "VectorSpaceError",
     "VerifyReport",
     "WrongTypeError",
+    "salvage",
 ]

@@ -18,7 +18,7 @@ PUBLIC = {
         MemoryConfig Metadata Namespace NamespaceCount NamespacePage Neighbours NotFoundError
         PlugmemError ReadOnlyError RecallResult RecalledFact Receipt SalvageReport ServiceError
         Similar StaleCursorError Stats StorageError Tag TagPage TooLargeError TransferReport
-        VectorSpace VectorSpaceError VerifyReport WrongTypeError
+        VectorSpace VectorSpaceError VerifyReport WrongTypeError salvage
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory

@@ -27,14 +27,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from plugmem_core.clock import to_ms
 from plugmem_core.errors import InvalidInputError, TooLargeError
-from plugmem_core.inputs import (
-    MAX_DIM,
-    check_id,
-    check_namespace,
-)
-from plugmem_core.store.transfer import (
-    Extent,
-)
+from plugmem_core.inputs import MAX_DIM, check_id, check_namespace
+from plugmem_core.store.transfer import Extent, most_ids
 from plugmem_core.text import check_text
 
 VERSION = 1
@@ -42,8 +36,6 @@ MAX_SPACE_BYTES = 65_536
 MAX_STAMP = 2**63 - 1
 
 Ids: TypeAlias = Annotated[list[int], Field(min_length=2, max_length=2)]
-MAX_GAPS, GAPS_A_RECORD = 16_777_216, 64
-"""Ids without a record, since an index has room for each: so many, and so many a record."""
 
 
 class Line(BaseModel):
@@ -86,7 +78,7 @@ class Header(Line):
         first, end = (check_id(one, name) for one in getattr(self, name))
         if end < first:
             raise InvalidInputError(f"{name} is {[first, end]}; the first id is not above the end")
-        most = MAX_GAPS + GAPS_A_RECORD * self.records
+        most = most_ids(self.records)
         if end - first > most:
             raise TooLargeError(
                 f"{name} has room for {end - first} ids, over the limit of {most} for "

@@ -8,6 +8,10 @@ Progress: TypeAlias = Callable[[int, int | None], object]
 """Called with how much is done and how much there is, `None` when nobody knows."""
 
 
+def silent(done: int, total: int | None) -> None:
+    """Report progress to nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class TransferReport:
     """What an export or an import carried.

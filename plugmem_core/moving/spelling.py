@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from plugmem_core.errors import CorruptError
 from plugmem_core.model import Namespace
 from plugmem_core.moving.lines import VERSION
 from plugmem_core.store import PENDING, load_json, load_labels, load_object
@@ -34,10 +35,13 @@ def record_line(record: Record) -> bytes:
     """Return the line of a record.
 
     Raises:
-        CorruptError: It holds text where JSON belongs.
+        CorruptError: It holds what is no JSON where JSON belongs.
     """
     kind, fields = _SPELLINGS[type(record)]
-    return _spelled(kind, fields(record))
+    try:
+        return _spelled(kind, fields(record))
+    except (ValueError, RecursionError) as error:  # NaN, a lone surrogate
+        raise CorruptError(f"the file holds JSON that no write of ours leaves: {error}") from error
 
 
 def _entity(record: EntityRecord) -> dict[str, Any]:

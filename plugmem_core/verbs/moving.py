@@ -10,7 +10,7 @@ from plugmem_core.errors import InvalidInputError, StorageError
 from plugmem_core.index import remove_checkpoint
 from plugmem_core.inputs import check_namespace
 from plugmem_core.model import Namespace
-from plugmem_core.moving import Progress, TransferReport
+from plugmem_core.moving import Progress, TransferReport, silent
 from plugmem_core.moving.exporting import export
 from plugmem_core.moving.files import check_binary, check_path, is_database, refuse_own, staged
 from plugmem_core.moving.importing import Importer
@@ -50,7 +50,7 @@ class MovingVerbs(Verbs):
         with staged(target) as beside:
             if target.exists():
                 release(target, engine.config.busy_timeout)
-            copy_to(engine.store, beside, progress or _silent)
+            copy_to(engine.store, beside, progress or silent)
             remove_checkpoint(target)  # of the backup that is replaced
 
     def export_jsonl(
@@ -95,7 +95,7 @@ class MovingVerbs(Verbs):
         labels = check_namespace(namespace)
         engine = self._outside("export_jsonl")
         with _written(path_or_file, engine) as file:
-            return export(engine, file, labels, progress or _silent)
+            return export(engine, file, labels, progress or silent)
 
     def import_jsonl(
         self,
@@ -145,7 +145,7 @@ class MovingVerbs(Verbs):
         into = None if namespace is None else check_namespace(namespace)
         engine = self._outside("import_jsonl")
         with _read(path_or_file) as file:
-            return Importer(engine, file, into, progress or _silent).run()
+            return Importer(engine, file, into, progress or silent).run()
 
     abackup = twin(backup)
     aexport_jsonl = twin(export_jsonl)
@@ -183,7 +183,3 @@ def _read(path_or_file: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
         raise StorageError(f"{path} cannot be read: {error}") from error
     with file:
         yield file
-
-
-def _silent(done: int, total: int | None) -> None:
-    """Report to nobody."""
