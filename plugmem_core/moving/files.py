@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import IO, Any
 
-from plugmem_core.errors import InvalidInputError, StorageError, WrongTypeError, shown
+from plugmem_core.errors import InvalidInputError, PlugmemError, StorageError, WrongTypeError, shown
 
 COMPANIONS = ("", "-wal", "-shm", "-journal", "-index")
 """What follows the name of a memory's file in the names of the files that belong to it."""
@@ -79,7 +79,7 @@ def staged(path: Path) -> Iterator[Path]:
         beside.replace(path)
         _flush_folder(path.parent)
     except OSError as error:
-        if isinstance(error, StorageError):
+        if isinstance(error, PlugmemError):
             raise
         raise StorageError(f"{path} cannot be written: {error}") from error
     finally:

@@ -50,9 +50,10 @@ class Loss:
     """Something that could not be rescued.
 
     Attributes:
-        table: Where it stood: `"facts"`, `"entities"`, `"edges"`, … or `"page"` for a part of
-            the file of which nobody can tell what stood there.
-        first: The id, or the number of the page; `None` where rows have none.
+        table: Where it stood: `"facts"`, `"entities"`, `"edges"`, … (values by key are in
+            `"kv"`), or `"page"` for a part of the file of which nobody can tell what stood
+            there, or `"log"` for one of its log.
+        first: The id, or the number of the page or the frame; `None` where rows have none.
         last: The last of a range; the same as `first` for one.
         reason: What is wrong with it, and what was done about it.
     """

@@ -47,7 +47,7 @@ _TABLES: dict[type[Any], str] = {
     FactRecord: "facts",
     RelationRecord: "relations",
     EdgeRecord: "edges",
-    ValueRecord: "values",
+    ValueRecord: "kv",
 }
 _SPARED: dict[type[Any], tuple[str, ...]] = {
     FactRecord: ("revises", "key", "data", "metadata", "tags", "entity", "expires_at"),
@@ -102,8 +102,8 @@ def salvage(
             raise CorruptError(f"nothing of a memory can be found in {read}")
         Mender(sql, found.damages).run()
         saved = _Writer(sql, found.damages, report).write(beside)
-    losses = tuple(Loss(*damage) for damage in found.damages)
-    return SalvageReport(saved, losses)
+    losses = dict.fromkeys(found.damages)  # a page may be met more than once
+    return SalvageReport(saved, tuple(Loss(*damage) for damage in losses))
 
 
 class _Writer:

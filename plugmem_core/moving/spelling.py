@@ -35,13 +35,13 @@ def record_line(record: Record) -> bytes:
     """Return the line of a record.
 
     Raises:
-        CorruptError: It holds what is no JSON where JSON belongs.
+        CorruptError: It holds what belongs elsewhere, or nowhere.
     """
     kind, fields = _SPELLINGS[type(record)]
     try:
         return _spelled(kind, fields(record))
-    except (ValueError, RecursionError) as error:  # NaN, a lone surrogate
-        raise CorruptError(f"the file holds JSON that no write of ours leaves: {error}") from error
+    except (TypeError, ValueError, RecursionError) as error:  # NaN, a lone surrogate, a number
+        raise CorruptError(f"the file holds what no write of ours leaves: {error}") from error
 
 
 def _entity(record: EntityRecord) -> dict[str, Any]:

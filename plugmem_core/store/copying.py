@@ -11,7 +11,7 @@ from plugmem_core.store.schema import APPLICATION_ID
 from plugmem_core.store.sqlite import SqliteStore
 from plugmem_core.store.transfer import snapshot
 
-_PAGES = 1_024
+_PAGES = 256
 """Pages copied between two reports of progress."""
 
 
@@ -30,7 +30,7 @@ def copy_to(store: SqliteStore, target: Path, progress: Callable[[int, int], obj
     def report(_: int, remaining: int, total: int) -> None:
         progress(total - remaining, total)
 
-    with snapshot(store) as source, closing(_connect(target, 0.0)) as copy, store._translated():
+    with snapshot(store) as source, closing(_connect(target, 0.0)) as copy:
         source.backup(copy, pages=_PAGES, progress=report)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, no companions
         copy.execute("UPDATE state SET uuid = ?, checkpoint = NULL", (uuid4().hex,))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 from plugmem_core.store.encoding import text_digest
-from plugmem_core.store.pages import LEAF, Cell, DamageError, Page, Pages, Value
+from plugmem_core.store.pages import INNER, LEAF, Cell, DamageError, Page, Pages, Value
 from plugmem_core.store.rows import (
     AliasRow,
     EdgeRow,
@@ -146,8 +146,9 @@ class Scan:
                 lost.append(number)
             if done % 256 == 0:
                 progress(done, total)
+        noted = {damage.first for damage in self.damages if damage.table == "page"}
         for number in lost:
-            if number not in self._overflow:
+            if number not in self._overflow and number not in noted:
                 self._note("page", number, self._why(number))
 
     # -- following the trees
@@ -231,6 +232,8 @@ class Scan:
         except DamageError:
             return False
         owner = self._owners.get(number)
+        if page.kind == INNER:  # it leads to rows, but holds none
+            return True
         for cell in self._pages.cells(page):
             if isinstance(cell, DamageError):
                 if owner is not None or not page.is_index:
