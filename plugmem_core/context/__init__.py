@@ -26,14 +26,21 @@ Where the description this follows leaves a loss unsaid, this says or avoids it:
 
 - The budget holds with any estimator, also with one that finds more in a text than in its parts.
 - A near duplicate is kept if it is critical itself, not only if the one before it is.
-- The stable prefix does not depend on the query: nor does the order of what is packed before it.
+- The stable prefix does not depend on the query, with any estimator: nor does the order of what
+  is packed before it.
 - Phrases that mark a prohibition can be added by a policy; `disabled_rules` refuses what is no
   rule; a `memory_scope` without a memory is refused instead of passed over.
 - Contents are compared, not only their hashes. Two with one hash are refused where they would be
   stored; there is no handle under which another content could be served.
 - Savings count all events, so there is no `truncated`; sources and savings can be purged.
-- A working context is one value, so its list cannot disagree with it; what is damaged is told.
+- A compile keeps all it keeps in one transaction. What is lost or damaged of a source is
+  replaced when its content is compiled again.
+- A working context is one value, so its list cannot disagree with it. What is damaged is told:
+  by an error where it is loaded, and in lists.
+- The hash of an image is that of its bytes behind a byte 0xFF, which no text has: an image and
+  a text of the same bytes, such as an SVG, have an id and a handle each.
 - An image that is stored already keeps the caption it was stored with.
+- A recency that is no finite number counts as missing.
 """
 
 from plugmem_core.context.budgets import BudgetSuggestion, suggest_budget

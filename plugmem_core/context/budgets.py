@@ -8,14 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from plugmem_core.context.reading import Record
+from plugmem_core.context.reading import MAX_COUNT, Record
 from plugmem_core.errors import InvalidInputError, shown
 from plugmem_core.inputs import check_count, check_type
 
 Windows: TypeAlias = Mapping[str, int] | str | PathLike[str]
 """Windows by model, or the path of a JSON file with such an object."""
-
-_MOST = 2**53  # what JSON readers without big integers can hold
 
 
 class BudgetSuggestion(Record):
@@ -55,7 +53,7 @@ def suggest_budget(
     True
     """
     check_type(model, str, "model", "the name of a model")
-    check_count(reserve, "reserve", least=0, most=_MOST)
+    check_count(reserve, "reserve", least=0, most=MAX_COUNT)
     name = model.lower()
     own = {} if windows is None else _read_windows(windows)
     shipped = _shipped()
@@ -81,14 +79,14 @@ def _read_windows(windows: Windows) -> dict[str, int]:
     read = {}
     for model, window in table.items():
         check_type(model, str, "a key of windows", "the name of a model")
-        read[model.lower()] = check_count(window, f"windows[{shown(model)}]", most=_MOST)
+        read[model.lower()] = check_count(window, f"windows[{shown(model)}]", most=MAX_COUNT)
     return read
 
 
 def _from_file(path: str | PathLike[str]) -> Any:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidInputError(
             f"windows is {shown(path)}, which cannot be read: {error}; give the path of a JSON "
             "object of models and tokens"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import get_args
 
+from plugmem_core.context.reading import check_writable
 from plugmem_core.context.request import Boundary
 from plugmem_core.errors import InvalidInputError, shown
 from plugmem_core.inputs import check_count, check_type
@@ -40,12 +41,14 @@ def chunk_text(
 
     Raises:
         WrongTypeError: An argument has another type.
-        InvalidInputError: A size is out of range, or the boundary is unknown.
+        InvalidInputError: The text has a lone surrogate, a size is out of range, or the
+            boundary is unknown.
 
     >>> chunk_text("One two. Three four. Five.", max_bytes=16, boundary="sentence")
     ['One two.', ' Three four.', ' Five.']
     """
     check_type(text, str, "text", "a text")
+    check_writable(text)
     check_count(max_bytes, "max_bytes", least=MIN_BYTES)
     check_count(overlap_bytes, "overlap_bytes", least=0)
     if boundary not in get_args(Boundary):

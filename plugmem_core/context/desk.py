@@ -11,13 +11,13 @@ from plugmem_core.context.compiler import (
     choose,
     without_side_effects,
 )
-from plugmem_core.context.importance import Pull, blend, to_fragment
+from plugmem_core.context.importance import Pull, ask, blend, to_fragment
 from plugmem_core.context.output import MemoryNote
 from plugmem_core.context.reading import read
 from plugmem_core.context.request import ContextRequest, MemoryScope, Request, TranscriptRequest
 from plugmem_core.context.result import CompiledContext, CompiledTranscript, Decision
 from plugmem_core.context.savings import ContextSavings, SavingsLog
-from plugmem_core.context.sources import RetrievedSource, Sources
+from plugmem_core.context.sources import RetrievedSource, Sources, distinct_pieces
 from plugmem_core.context.values import Age, ValueStore
 from plugmem_core.context.working import (
     LoadedWorkingContext,
@@ -25,8 +25,8 @@ from plugmem_core.context.working import (
     WorkingContexts,
     WorkingSession,
 )
-from plugmem_core.errors import InvalidInputError
-from plugmem_core.inputs import check_namespace
+from plugmem_core.errors import InvalidInputError, TooLargeError, WrongTypeError, shown
+from plugmem_core.inputs import check_namespace, check_type
 from plugmem_core.model import Namespace
 from plugmem_core.text import check_text
 from plugmem_core.text.fnv import fnv1a64
@@ -66,10 +66,18 @@ class ContextDesk:
             compiler: The estimator, prices, policy and limits to compile with.
             pull: Finds memories for requests with a `memory_scope`.
             windows: Further models for `suggest_budget`.
+
+        Raises:
+            WrongTypeError: An argument has another type.
         """
+        check_type(values, ValueStore, "values", "a Memory, a DictValues or another ValueStore")
         scope = check_namespace(namespace)
         now = checked(clock)
-        self._compiler = compiler or ContextCompiler()
+        self._compiler = ContextCompiler() if compiler is None else compiler
+        check_type(self._compiler, ContextCompiler, "compiler", "a ContextCompiler")
+        if pull is not None and not callable(pull):
+            raise WrongTypeError(f"pull is {shown(pull)}; give a callable that finds memories")
+        self._values = values
         self._limits = self._compiler.limits
         self._pull = pull
         self._windows = windows
@@ -80,6 +88,10 @@ class ContextDesk:
     def compile_context(self, request: Request) -> CompiledContext:
         """Return the context for a request; store its sources and what it saved.
 
+        All of it is stored in one transaction. In a transaction of the caller's, it is a part
+        of that; two compiles in one do not see what each other stores of the same content, and
+        the later one counts.
+
         Args:
             request: A `ContextRequest` or a mapping of its fields. With a `memory_scope`,
                 memories join its fragments.
@@ -88,7 +100,9 @@ class ContextDesk:
             WrongTypeError: A field has another type.
             TooLargeError: Something is over a limit.
             InvalidInputError: A field is refused, the budget leaves no room, or there is no
-                memory to pull from. In all of these cases, nothing was stored.
+                memory to pull from.
+            ServiceError: The estimator or the pull failed. In all of these cases, nothing was
+                stored.
         """
         compilation = self._compiled(self._compiler.read(request))
         self._keep(compilation)
@@ -170,7 +184,10 @@ class ContextDesk:
         return self._working.load(project, session)
 
     def list_working_contexts(self, project: str) -> tuple[WorkingSession, ...]:
-        """Return which sessions of a project have a working context, newest first."""
+        """Return which sessions of a project have a working context, newest first.
+
+        Damaged ones come last, and say that they are.
+        """
         self._check_slot(project)
         return self._working.sessions(project)
 
@@ -232,7 +249,7 @@ class ContextDesk:
     ) -> Compilation:
         room = self._limits.fragments - len(request.fragments)
         k = min(scope.k, self._limits.memories, room)
-        pulled = pull(request.query, scope.model_copy(update={"k": k}))[:k] if k else []
+        pulled = ask(pull, request.query, scope.model_copy(update={"k": k})) if k else []
         policy = request.policy or self._compiler.policy
         blended = blend(pulled, policy.importance)
         notes: dict[int, MemoryNote] = {}
@@ -243,19 +260,26 @@ class ContextDesk:
 
     def _keep(self, compilation: Compilation) -> None:
         request, policy = compilation.request, compilation.plan.policy
-        if policy.store_sources:
-            self._sources.store(
-                compilation.plan.pieces,
-                project=request.project,
-                ttl_seconds=policy.source_ttl_seconds,
-            )
-        if policy.record_events:
-            self._savings.record(
-                compilation.result.insights,
-                project=request.project,
-                model=request.target_model,
-                ttl_seconds=policy.event_ttl_seconds,
-            )
+        if not policy.store_sources and not policy.record_events:
+            return  # also where nothing can be written
+        distinct = distinct_pieces(compilation.plan.pieces) if policy.store_sources else {}
+        try:
+            with self._values.transaction():
+                self._sources.store(
+                    distinct, project=request.project, ttl_seconds=policy.source_ttl_seconds
+                )
+                if policy.record_events:
+                    self._savings.record(
+                        compilation.result.insights,
+                        project=request.project,
+                        model=request.target_model,
+                        ttl_seconds=policy.event_ttl_seconds,
+                    )
+        except TooLargeError as error:
+            raise TooLargeError(
+                f"what this compile is to keep is too large for the store: {error}; compile "
+                "smaller fragments, or with store_sources and record_events off"
+            ) from error
 
     def _check_names(self, project: str | None, model: str | None = None) -> None:
         for value, name in ((project, "project"), (model, "target_model")):

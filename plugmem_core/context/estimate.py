@@ -6,7 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from plugmem_core.errors import ServiceError, WrongTypeError, shown
+from plugmem_core.context.reading import MAX_COUNT
+from plugmem_core.errors import PlugmemError, ServiceError, WrongTypeError, shown
 from plugmem_core.inputs import check_count
 
 BYTES_PER_TOKEN = 3
@@ -89,17 +90,30 @@ class Counter:
         self._known: dict[str, int] = {}
 
     def __call__(self, text: str) -> int:
-        """Return the tokens of a text."""
+        """Return the tokens of a text.
+
+        Raises:
+            ServiceError: The estimator failed, or returned no count.
+        """
         count = self._known.get(text)
         if count is None:
             count = self._known[text] = self._checked(text)
         return count
 
     def _checked(self, text: str) -> int:
-        count = self._estimate(text)
-        if type(count) is not int or count < 0:
+        try:
+            count = self._estimate(text)
+        except PlugmemError:
+            raise
+        except Exception as error:
             raise ServiceError(
-                f"the estimator returned {shown(count)}; let it return an integer of 0 or more"
+                f"the estimator failed on a text of {len(text)} characters, with "
+                f"{type(error).__name__}; repair it, or take the default one"
+            ) from error
+        if type(count) is not int or not 0 <= count <= MAX_COUNT:
+            raise ServiceError(
+                f"the estimator returned {shown(count)}; let it return an integer from 0 to "
+                f"{MAX_COUNT}"
             )
         return count
 

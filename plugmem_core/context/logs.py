@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _CLOCK = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -13,7 +13,7 @@ _timestamp = re.compile(
 )
 _hex_tokens = re.compile(r"(?:[ \t]*\[[0-9A-Fa-f]+\])*")
 
-_MASK = "\0"
+_Key: TypeAlias = tuple[bool, str]  # whether a timestamp is masked, and the rest of the line
 
 
 class Collapsed(NamedTuple):
@@ -42,20 +42,21 @@ def has_timestamp(line: str) -> bool:
     return _timestamp.match(line) is not None
 
 
-def mask_timestamp(line: str) -> str:
-    """Return a line with the timestamp it begins with masked, and hex in brackets behind it.
+def mask_timestamp(line: str) -> tuple[bool, str]:
+    """Return whether a line begins with a timestamp, and the line without it.
 
-    >>> early = mask_timestamp("2024-05-01T09:30:00Z [1a2f] ready")
-    >>> early == mask_timestamp("May  1 09:30:07 [77] ready")
-    True
+    Hex in brackets behind the timestamp goes with it.
+
+    >>> mask_timestamp("2024-05-01T09:30:00Z [1a2f] ready")
+    (True, ' ready')
     """
     stamp = _timestamp.match(line)
     if stamp is None:
-        return line
+        return False, line
     end = stamp.end()
     if tokens := _hex_tokens.match(line, end):
         end = tokens.end()
-    return _MASK + line[end:]
+    return True, line[end:]
 
 
 def repeats(text: str, *, normalize: bool) -> bool:
@@ -78,12 +79,14 @@ def collapse(text: str, *, normalize: bool) -> Collapsed:
     """
     keyed = _keyed(text, normalize=normalize)
     counts = Counter(key for _, key in keyed)
-    first: dict[str, str] = {}
+    first: dict[_Key, str] = {}
     for line, key in keyed:
         first.setdefault(key, line)
     lines = [f"{line} (x{counts[key]})" if counts[key] > 1 else line for key, line in first.items()]
     return Collapsed("\n".join(lines), len(keyed) - len(first))
 
 
-def _keyed(text: str, *, normalize: bool) -> list[tuple[str, str]]:
-    return [(line, mask_timestamp(line) if normalize else line) for line in split_lines(text)]
+def _keyed(text: str, *, normalize: bool) -> list[tuple[str, _Key]]:
+    return [
+        (line, mask_timestamp(line) if normalize else (False, line)) for line in split_lines(text)
+    ]

@@ -10,6 +10,7 @@ JOINER_TOKENS = 1
 _NO_PRIORITY = 256  # above all
 
 Count: TypeAlias = Callable[[str], int]
+Taken: TypeAlias = dict[int, int]  # how many leading chunks of a parcel, by place
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +53,28 @@ def by_rank(parcels: Sequence[Parcel]) -> list[Parcel]:
     return sorted(parcels, key=rank)
 
 
-def pack(parcels: Sequence[Parcel], budget: int, count: Count) -> dict[int, int]:
+def fixed_first(ranked: Sequence[Parcel]) -> tuple[Sequence[Parcel], Sequence[Parcel]]:
+    """Return the parcels up to the last of the stable prefix, and the rest.
+
+    What comes first is the same whatever the query; with the rest, it may change.
+    """
+    end = max((at for at, parcel in enumerate(ranked, start=1) if parcel.cached), default=0)
+    return ranked[:end], ranked[end:]
+
+
+def pack(ranked: Sequence[Parcel], budget: int, count: Count) -> Taken:
     """Return how many leading chunks of each parcel fit, by place.
 
     Each chunk costs its tokens, and the first of a parcel one more for the blank line that
     joins it. At the first that does not fit, the parcel ends and the next one is tried.
 
     Args:
-        parcels: In any order.
+        ranked: In the order of `by_rank`.
         budget: Tokens that may be used.
         count: Tells the tokens of a text.
     """
     taken = {}
-    for parcel in by_rank(parcels):
+    for parcel in ranked:
         fitting = 0
         while fitting < len(parcel.chunks):
             cost = _cost(parcel, fitting, count)
@@ -76,12 +86,31 @@ def pack(parcels: Sequence[Parcel], budget: int, count: Count) -> dict[int, int]
     return taken
 
 
-def unload(parcels: Sequence[Parcel], taken: dict[int, int], excess: int, count: Count) -> None:
-    """Take out chunks, the last packed first, until their cost reaches the excess."""
-    for parcel in reversed(by_rank(parcels)):
-        while excess > 0 and taken[parcel.place]:
-            taken[parcel.place] -= 1
-            excess -= max(1, _cost(parcel, taken[parcel.place], count))
+def unload(ranked: Sequence[Parcel], taken: Taken, fits: Callable[[], bool]) -> None:
+    """Take out as few chunks as possible, the last packed first, so that the rest fits.
+
+    They are found by halving, since each question costs an estimate of the whole text.
+
+    Args:
+        ranked: From which to take out, in the order of `by_rank`.
+        taken: How many chunks of them are in; changed.
+        fits: Whether what is in `taken` now fits; without any of these, it does.
+    """
+    if fits():
+        return
+    packed = [taken[parcel.place] for parcel in ranked]
+    fewest, most = 0, sum(packed)
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        _keep(ranked, packed, middle, taken)
+        fewest, most = (middle, most) if fits() else (fewest, middle)
+    _keep(ranked, packed, fewest, taken)
+
+
+def _keep(ranked: Sequence[Parcel], packed: Sequence[int], chunks: int, taken: Taken) -> None:
+    for parcel, most in zip(ranked, packed, strict=True):
+        taken[parcel.place] = min(most, chunks)
+        chunks -= taken[parcel.place]
 
 
 def _cost(parcel: Parcel, chunk: int, count: Count) -> int:

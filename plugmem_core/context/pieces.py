@@ -11,6 +11,7 @@ from plugmem_core.errors import InvalidInputError, TooLargeError, shown
 from plugmem_core.inputs import check_metadata
 from plugmem_core.text.fnv import fnv1a64_many
 
+_IMAGE = b"\xff"  # in no UTF-8, so that no text has the bytes that an image is hashed by
 _words = re.compile(r"[^\W_]+")
 _FEW = 16
 
@@ -23,7 +24,8 @@ class Piece:
         fragment: As it was given.
         data: The bytes of its image, if it is one.
         size: The length of its content, in bytes of UTF-8.
-        content_hash: The hash of the image's bytes, or else of the content.
+        content_hash: The hash of the content; of an image, that of its bytes behind a byte
+            0xFF, which no text has.
         fragment_id: The id given, or else the hash.
     """
 
@@ -55,7 +57,8 @@ def check_pieces(request: ContextRequest, limits: ContextLimits) -> list[Piece]:
         )
     images = list(_images(fragments, limits))
     hashes = fnv1a64_many(
-        content if data is None else data for content, data in zip(encoded, images, strict=True)
+        content if data is None else _IMAGE + data
+        for content, data in zip(encoded, images, strict=True)
     )
     return [
         Piece(fragment, data, len(content), named, named if fragment.id is None else fragment.id)

@@ -9,7 +9,7 @@ from plugmem_core.context.estimate import Counter
 from plugmem_core.context.limits import ContextLimits
 from plugmem_core.context.logs import collapse
 from plugmem_core.context.media import image_tokens
-from plugmem_core.context.packing import JOINER, Parcel, pack, unload
+from plugmem_core.context.packing import JOINER, Parcel, by_rank, fixed_first, pack, unload
 from plugmem_core.context.pieces import Piece, check_pieces, relevances
 from plugmem_core.context.request import ContextRequest, Policy
 from plugmem_core.context.rules import SUPERSEDED, Classifier, Rule
@@ -162,12 +162,14 @@ def _fill(plan: Plan, longest: int, usable: int) -> None:
         is_packed = place not in plan.twins and place not in plan.superseded
         if is_packed and (piece.size or piece.data is not None):
             plan.parcels[place] = _parcel(plan, place, longest)
-    parcels = list(plan.parcels.values())
-    plan.taken.update(pack(parcels, usable, plan.count))
+    ranked = by_rank(list(plan.parcels.values()))
+    packed = pack(ranked, usable, plan.count)
+    plan.taken.update(dict.fromkeys(packed, 0))
     # The chunks cost no less than the text they make, unless a plugged-in estimator finds
-    # more in a whole than in its parts.
-    while (excess := plan.total() - usable) > 0 and any(plan.taken.values()):
-        unload(parcels, plan.taken, excess, plan.count)
+    # more in a whole than in its parts. Then what no query changes has to fit by itself.
+    for part in fixed_first(ranked):
+        plan.taken.update((parcel.place, packed[parcel.place]) for parcel in part)
+        unload(part, plan.taken, lambda: plan.total() <= usable)
 
 
 def _parcel(plan: Plan, place: int, longest: int) -> Parcel:

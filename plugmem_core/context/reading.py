@@ -6,12 +6,19 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, StrictStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from plugmem_core.errors import InvalidInputError, WrongTypeError, shown
+from plugmem_core.errors import InvalidInputError, TooLargeError, WrongTypeError, shown
 
 MAX_U64 = 2**64 - 1
+MAX_COUNT = 2**53
+"""The largest count taken from outside: what JSON readers without big integers can hold."""
 
 
-def _writable(text: str) -> str:
+def check_writable(text: str) -> str:
+    """Return a text that UTF-8 can write.
+
+    Raises:
+        InvalidInputError: It has a lone surrogate.
+    """
     if not text.isascii():
         try:
             text.encode()
@@ -23,7 +30,7 @@ def _writable(text: str) -> str:
     return text
 
 
-Text = Annotated[StrictStr, AfterValidator(_writable)]
+Text = Annotated[StrictStr, AfterValidator(check_writable)]
 """A text that UTF-8 can write."""
 
 
@@ -41,6 +48,7 @@ def read(model: type[R], value: object, name: str) -> R:
 
     Raises:
         WrongTypeError: It, or a field of it, has another type.
+        TooLargeError: A text is too long.
         InvalidInputError: A field is missing, unknown or out of range.
     """
     if isinstance(value, model):
@@ -92,8 +100,10 @@ def _own_error(problem: ErrorDetails, name: str) -> InvalidInputError:
     cause: Any = problem.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInputError):
         return type(cause)(f"{place}: {cause}")
-    wrong = WrongTypeError if kind.endswith("_type") else InvalidInputError
-    return wrong(f"{place} is {shown(problem['input'])}: {problem['msg']}")
+    message = f"{place} is {shown(problem['input'])}: {problem['msg']}"
+    if kind == "string_too_long":
+        return TooLargeError(message)
+    return WrongTypeError(message) if kind.endswith("_type") else InvalidInputError(message)
 
 
 def _step(part: int | str) -> str:

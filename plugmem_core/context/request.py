@@ -5,11 +5,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, field_validator
 
-from plugmem_core.context.reading import Record, Text, read_id
-from plugmem_core.errors import InvalidInputError
+from plugmem_core.context.reading import MAX_COUNT, Record, Text, read_id
+from plugmem_core.errors import InvalidInputError, shown
 
 Id = Annotated[int, BeforeValidator(lambda value: read_id(value, "the id"))]
 Count = Annotated[StrictInt, Field(ge=0)]
+Price = Annotated[StrictInt, Field(ge=0, le=MAX_COUNT)]
+Label = Annotated[Text, Field(max_length=1_024)]
 Ttl = Annotated[StrictInt, Field(ge=0, le=10**10)]
 Weight = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 RuleId: TypeAlias = Literal[
@@ -36,11 +38,12 @@ class Media(Record):
     """An image.
 
     Attributes:
-        mime: Its media type, such as `image/png`; carried along, not interpreted.
+        mime: Its media type, such as `image/png`, at most 1,024 characters; carried along, not
+            interpreted.
         bytes_b64: Its bytes in padded base64 of the standard alphabet.
     """
 
-    mime: Text
+    mime: Label
     bytes_b64: Text
 
 
@@ -50,7 +53,7 @@ class Fragment(Record):
     Attributes:
         content: The text; beside an image, its caption.
         id: How decisions name it: an unsigned 64-bit integer or its digits. By default the hash
-            of the content, or of the image's bytes.
+            of the content, or that of the image's bytes behind a byte 0xFF.
         kind: `"code"`, `"log"` and `"screenshot"` mean something, `"memory"` marks pulled ones,
             and any other text is free to use.
         priority: 0 to 255; higher is packed earlier.
@@ -96,13 +99,13 @@ class Pricing(Record):
 
     Attributes:
         version: Which price list this is; reported with the savings.
-        currency: Such as `"USD"`.
-        models: Millionths of the currency per million input tokens, by model.
+        currency: Such as `"USD"`; at most 1,024 characters.
+        models: Millionths of the currency per million input tokens, by model; 0 to 2^53.
     """
 
     version: Text
-    currency: Text
-    models: dict[Text, Count]
+    currency: Label
+    models: dict[Text, Price]
 
 
 class Importance(Record):
@@ -128,7 +131,8 @@ class Policy(Record):
         disabled_rules: Ids of rules that do not apply; `preserve.default` and what the budget
             and duplicates decide always do.
         negative_constraints: Further phrases that mark a prohibition, as `must not` does; a
-            trailing space asks for the end of a word. In lower case, punctuation is a space.
+            trailing space asks for the end of a word. In lower case, punctuation is a space; so
+            a phrase needs a letter or a digit.
         chunk: How large fragments are cut.
         record_events: Count what this compile saves.
         store_sources: Keep the fragments for retrieval.
@@ -159,8 +163,12 @@ class Policy(Record):
     @field_validator("negative_constraints")
     @classmethod
     def _not_blank(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(phrase.strip() for phrase in phrases):
-            raise InvalidInputError("a phrase is blank, which every line contains; leave it out")
+        for phrase in phrases:
+            if not any(map(str.isalnum, phrase)):
+                raise InvalidInputError(
+                    f"the phrase {shown(phrase)} has no letter and no digit, so it is blank, and "
+                    "lines without a prohibition have it, too; leave it out"
+                )
         return phrases
 
 

@@ -34,7 +34,7 @@ class Decision(Record):
 
     Attributes:
         fragment_id: The fragment.
-        content_hash: The hash of its content, or of its image's bytes.
+        content_hash: The hash of its content, or that of its image's bytes behind a byte 0xFF.
         action: What was done with it.
         rule_id: By which rule.
         relevance: Its share of the query's words, or a memory's score, from 0 to 1.

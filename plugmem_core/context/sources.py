@@ -1,20 +1,24 @@
 """The originals of fragments, by the hash of their content."""
 
 import hashlib
-import json
-from collections.abc import Iterable
-from threading import Lock
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from plugmem_core.clock import Clock
-from plugmem_core.context.handles import handle_of, read_handle
+from plugmem_core.context.handles import read_handle
 from plugmem_core.context.media import decode_base64
 from plugmem_core.context.pieces import Piece
-from plugmem_core.context.reading import Record
+from plugmem_core.context.reading import Record, Text
 from plugmem_core.context.request import Media
-from plugmem_core.context.values import Age, ValueStore, cutoff, expiry, is_expired, parse
+from plugmem_core.context.values import (
+    Age,
+    ValueStore,
+    check_age,
+    cutoff,
+    expiry,
+    is_expired,
+    parse,
+)
 from plugmem_core.errors import InvalidInputError, NotFoundError, ServiceError
 from plugmem_core.model import RESERVED, Namespace
 
@@ -37,7 +41,7 @@ class RetrievedSource(Record):
 
 
 class _Original(Record):
-    content: str
+    content: Text
     media: Media | None
 
 
@@ -52,54 +56,51 @@ class _Entry(Record):
 class Sources:
     """Stores what was compiled, once per content, and gives it back byte for byte.
 
-    Threads may share it. A purge by another process, at the same time as a compile that uses
-    what is purged, may win; the handle is then unknown.
+    What it changes, it reads in the same transaction: no other thread or process comes between.
     """
 
     def __init__(self, values: ValueStore, namespace: Namespace, clock: Clock) -> None:
         self._values = values
         self._namespace = namespace
         self._clock = clock
-        self._lock = Lock()
 
     def store(
-        self, pieces: Iterable[Piece], *, project: str | None, ttl_seconds: int | None
+        self, distinct: Mapping[str, Piece], *, project: str | None, ttl_seconds: int | None
     ) -> None:
         """Store the originals of fragments.
 
-        What is stored already is not written again. It is kept for longer if that is asked, and
-        never for less.
+        What is stored already is not written again, unless it is damaged. It is kept for longer
+        if that is asked, and never for less.
 
         Args:
-            pieces: The fragments.
+            distinct: As from `distinct_pieces`.
             project: Who uses them.
             ttl_seconds: How long they are kept; `None` or 0 is for good.
 
         Raises:
-            InvalidInputError: Two contents have one hash; nothing was stored.
-            ServiceError: A stored record is damaged; nothing was stored.
+            InvalidInputError: Another content of the same hash is stored; nothing was.
         """
-        now = self._clock()
-        with self._lock:
-            distinct = _distinct(pieces)
-            stored = self._values.get_values(INDEX, list(distinct), namespace=self._namespace)
+        if not distinct:
+            return
+        with self._values.transaction():
+            now = self._clock()
+            expires_at, uses = expiry(now, ttl_seconds), ((project, now),)
+            known = self._live_entries(distinct, now)
+            intact = self._intact(known)
             entries, contents = {}, {}
             for key, piece in distinct.items():
-                new = _Entry(
-                    digest=_digest(piece.fragment.content, piece.data),
-                    expires_at=expiry(now, ttl_seconds),
-                    uses=((project, now),),
-                )
-                old = _live_entry(key, stored[key], now) if key in stored else None
-                if old is None:
+                digest = _digest(piece.fragment.content, piece.data)
+                new = _Entry(digest=digest, expires_at=expires_at, uses=uses)
+                old = known.get(key)
+                if old is not None and old.digest != digest:
+                    if key in intact:
+                        raise _collision(key)
+                    old = None  # it is of nothing that is stored
+                if key not in intact:
                     contents[key] = _encode(piece)
-                entries[key] = (new if old is None else _merged(key, old, new)).model_dump(
-                    mode="json"
-                )
-            if contents:
-                self._values.put_values(CONTENTS, contents, namespace=self._namespace)
-            if entries:
-                self._values.put_values(INDEX, entries, namespace=self._namespace)
+                entries[key] = new if old is None else _merged(old, new)
+            self._put(CONTENTS, contents)
+            self._put(INDEX, {key: one.model_dump(mode="json") for key, one in entries.items()})
 
     def retrieve(self, handle: str) -> RetrievedSource:
         """Return an original.
@@ -110,16 +111,22 @@ class Sources:
             ServiceError: What is stored is damaged.
         """
         key = str(read_handle(handle))
-        entry = parse(_Entry, self._get(INDEX, key))
-        original = None
-        if entry is not None and not is_expired(entry.expires_at, self._clock()):
-            original = self._get(CONTENTS, key)
-        if entry is None or original is None:
-            raise NotFoundError(
-                f"handle is {handle!r}, under which nothing is stored; it may have expired or "
-                "been purged, or be of another namespace"
-            )
-        return _decode(handle, original, entry.digest)
+        while True:
+            found = self._get(INDEX, [key])
+            entry = parse(_Entry, found[key]) if found else None
+            if not found or (entry and is_expired(entry.expires_at, self._clock())):
+                raise NotFoundError(
+                    f"handle is {handle!r}, under which nothing is stored; it may have expired or "
+                    "been purged, or be of another namespace"
+                )
+            original = self._intact({} if entry is None else {key: entry}).get(key)
+            if original is not None:
+                return RetrievedSource(
+                    handle=handle, content=original.content, media=original.media
+                )
+            # Reading takes no transaction, so a purge or a compile may have come between.
+            if self._get(INDEX, [key]) == found:
+                raise ServiceError(f"the source {handle} is damaged; compile its content again")
 
     def purge(
         self,
@@ -135,34 +142,60 @@ class Sources:
         Returns:
             How many were removed.
         """
-        now = self._clock()
-        before = cutoff(now, older_than)
-        keys = None if handle is None else [str(read_handle(handle))]
+        key = None if handle is None else str(read_handle(handle))
+        age = check_age(older_than)
         chooses = any(one is not None for one in (older_than, project, handle))
-        with self._lock:
+        with self._values.transaction():
+            now = self._clock()
+            before = cutoff(now, age)
             removed, kept = [], {}
-            found = self._values.get_values(INDEX, keys, namespace=self._namespace)
-            for key, value in found.items():
+            for one, value in self._get(INDEX, None if key is None else [key]).items():
                 entry = parse(_Entry, value)
                 if entry is None:  # damaged; it goes by its handle only
-                    removed += [key] if handle is not None else []
+                    removed += [one] if key is not None else []
                     continue
                 uses = _remaining(entry, before, project) if chooses else entry.uses
                 if not uses or is_expired(entry.expires_at, now):
-                    removed.append(key)
+                    removed.append(one)
                 elif uses != entry.uses:
-                    kept[key] = entry.model_copy(update={"uses": uses}).model_dump(mode="json")
-            if kept:
-                self._values.put_values(INDEX, kept, namespace=self._namespace)
+                    kept[one] = entry.model_copy(update={"uses": uses}).model_dump(mode="json")
+            self._put(INDEX, kept)
             for collection in (INDEX, CONTENTS) if removed else ():
                 self._values.delete_values(collection, removed, namespace=self._namespace)
         return len(removed)
 
-    def _get(self, collection: str, key: str) -> Any:
-        return self._values.get_values(collection, [key], namespace=self._namespace).get(key)
+    def _live_entries(self, keys: Iterable[str], now: int) -> dict[str, _Entry]:
+        """Return the entries that can be read and have not expired."""
+        found = self._get(INDEX, list(keys))
+        entries = ((key, parse(_Entry, value)) for key, value in found.items())
+        return {
+            key: entry for key, entry in entries if entry and not is_expired(entry.expires_at, now)
+        }
+
+    def _intact(self, entries: Mapping[str, _Entry]) -> dict[str, _Original]:
+        """Return the originals that are what their entries say."""
+        found = self._get(CONTENTS, list(entries)) if entries else {}
+        originals = ((key, parse(_Original, value)) for key, value in found.items())
+        return {
+            key: original
+            for key, original in originals
+            if original and _digest_of(original) == entries[key].digest
+        }
+
+    def _get(self, collection: str, keys: Iterable[str] | None) -> dict[str, Any]:
+        return self._values.get_values(collection, keys, namespace=self._namespace)
+
+    def _put(self, collection: str, values: Mapping[str, Any]) -> None:
+        if values:
+            self._values.put_values(collection, values, namespace=self._namespace)
 
 
-def _distinct(pieces: Iterable[Piece]) -> dict[str, Piece]:
+def distinct_pieces(pieces: Iterable[Piece]) -> dict[str, Piece]:
+    """Return the first fragment of each content, by the key it is stored under.
+
+    Raises:
+        InvalidInputError: Two contents have one hash.
+    """
     distinct: dict[str, Piece] = {}
     for piece in pieces:
         key = str(piece.content_hash)
@@ -174,18 +207,7 @@ def _distinct(pieces: Iterable[Piece]) -> dict[str, Piece]:
     return distinct
 
 
-def _live_entry(key: str, value: object, now: int) -> _Entry | None:
-    entry = parse(_Entry, value)
-    if entry is None:
-        raise ServiceError(
-            f"the record of the source {handle_of(int(key))} is damaged; purge that handle"
-        )
-    return None if is_expired(entry.expires_at, now) else entry
-
-
-def _merged(key: str, old: _Entry, new: _Entry) -> _Entry:
-    if old.digest != new.digest:
-        raise _collision(key)
+def _merged(old: _Entry, new: _Entry) -> _Entry:
     is_for_good = old.expires_at is None or new.expires_at is None
     return _Entry(
         digest=old.digest,
@@ -211,29 +233,16 @@ def _digest(content: str, data: bytes | None) -> str:
     return hashed.hexdigest()
 
 
-def _encode(piece: Piece) -> str:
-    # As JSON in a text, because a value may hold no NUL character, and a content may.
+def _digest_of(original: _Original) -> str | None:
+    if original.media is None:
+        return _digest(original.content, None)
+    data = decode_base64(original.media.bytes_b64)
+    return None if data is None else _digest("", data)
+
+
+def _encode(piece: Piece) -> dict[str, Any]:
     fragment = piece.fragment
-    return json.dumps(
-        {
-            "content": fragment.content,
-            "media": None if fragment.media is None else fragment.media.model_dump(),
-        },
-        ensure_ascii=False,
-    )
-
-
-def _decode(handle: str, value: object, digest: str) -> RetrievedSource:
-    try:
-        original = _Original.model_validate_json(value if isinstance(value, str) else "")
-    except ValidationError:
-        original = None
-    data = None
-    if original is not None and original.media is not None:
-        data = decode_base64(original.media.bytes_b64)
-    if original is None or _digest(original.content, data) != digest:
-        raise ServiceError(f"the source {handle} is damaged; purge it, and compile it again")
-    return RetrievedSource(handle=handle, content=original.content, media=original.media)
+    return _Original(content=fragment.content, media=fragment.media).model_dump()
 
 
 def _collision(key: str) -> InvalidInputError:

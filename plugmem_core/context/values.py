@@ -1,10 +1,12 @@
 """Where an attached compiler keeps things: collections of JSON values by key."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
-from threading import Lock
-from typing import Any, Protocol, TypeAlias, TypeVar
+from threading import Lock, RLock
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -18,12 +20,23 @@ Age: TypeAlias = timedelta | int | float
 
 R = TypeVar("R", bound=Record)
 
+_Place: TypeAlias = tuple[Namespace, str]
 
+
+@runtime_checkable
 class ValueStore(Protocol):
     """Collections of JSON values by key, apart in each namespace; a `Memory` is one.
 
-    Each call is one transaction.
+    Each call is one transaction, or a part of the one it is made in.
     """
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make one transaction of a block: all that it writes, or nothing.
+
+        Nobody else writes meanwhile. What is read inside is what was there before the block;
+        a block within a block is a part of it.
+        """
+        ...
 
     def put_values(
         self, collection: str, values: Mapping[str, Any], *, namespace: Namespace = ()
@@ -54,37 +67,95 @@ class DictValues:
     """
 
     def __init__(self) -> None:
-        self._collections: dict[tuple[Namespace, str], dict[str, str]] = {}
-        self._lock = Lock()
+        self._collections: dict[_Place, dict[str, str]] = {}
+        self._block: _Block | None = None  # of the thread that writes
+        self._writing = RLock()
+        self._applying = Lock()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make one transaction of a block; an error inside undoes it, even if it is caught."""
+        with self._joined():
+            yield
 
     def put_values(
         self, collection: str, values: Mapping[str, Any], *, namespace: Namespace = ()
     ) -> None:
         """Store values; what is under a key already is replaced."""
         written = {key: json.dumps(value) for key, value in values.items()}
-        with self._lock:
-            self._collections.setdefault((namespace, collection), {}).update(written)
+        with self._joined() as block:
+            block.changes_of((namespace, collection)).update(written)
 
     def get_values(
         self, collection: str, keys: Iterable[str] | None = None, *, namespace: Namespace = ()
     ) -> dict[str, Any]:
         """Return values by key; unknown keys are left out, and `None` asks for all."""
-        with self._lock:
-            stored = dict(self._collections.get((namespace, collection), {}))
-        wanted = None if keys is None else set(keys)
-        return {
-            key: json.loads(value)
-            for key, value in stored.items()
-            if wanted is None or key in wanted
-        }
+        wanted = None if keys is None else list(keys)
+        with self._applying:
+            stored = self._collections.get((namespace, collection), {})
+            found = [
+                (key, stored[key])
+                for key in (stored if wanted is None else wanted)
+                if key in stored
+            ]
+        return {key: json.loads(value) for key, value in found}
 
     def delete_values(
         self, collection: str, keys: Iterable[str], *, namespace: Namespace = ()
     ) -> int:
         """Remove values; returns how many there were."""
-        with self._lock:
-            stored = self._collections.get((namespace, collection), {})
-            return sum(stored.pop(key, None) is not None for key in set(keys))
+        place = (namespace, collection)
+        with self._joined() as block:
+            stored, changes = self._collections.get(place, {}), block.changes_of(place)
+            found = [key for key in set(keys) if changes.get(key, stored.get(key)) is not None]
+            changes.update(dict.fromkeys(found))
+            return len(found)
+
+    @contextmanager
+    def _joined(self) -> Iterator["_Block"]:
+        with self._writing:
+            if self._block is not None:
+                with self._block.failing():
+                    yield self._block
+                return
+            block = self._block = _Block()
+            try:
+                yield block
+            finally:
+                self._block = None
+            if block.failure is not None:
+                raise block.failure
+            self._apply(block)
+
+    def _apply(self, block: "_Block") -> None:
+        with self._applying:
+            for place, changes in block.changes.items():
+                stored = self._collections.setdefault(place, {})
+                for key, value in changes.items():
+                    if value is None:
+                        stored.pop(key, None)
+                    else:
+                        stored[key] = value
+
+
+@dataclass(slots=True)
+class _Block:
+    """What a transaction is going to write; `None` removes a value."""
+
+    changes: dict[_Place, dict[str, str | None]] = field(default_factory=dict)
+    failure: BaseException | None = None
+
+    def changes_of(self, place: _Place) -> dict[str, str | None]:
+        return self.changes.setdefault(place, {})
+
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        """Note an error that passes, since half of what it ended may have been written."""
+        try:
+            yield
+        except BaseException as error:
+            self.failure = self.failure or error
+            raise
 
 
 def parse(model: type[R], value: object) -> R | None:
@@ -105,8 +176,8 @@ def is_expired(expires_at: int | None, now: int) -> bool:
     return expires_at is not None and expires_at <= now
 
 
-def cutoff(now: int, older_than: Age | None) -> int | None:
-    """Return the last instant that is older than an age, in Unix milliseconds.
+def check_age(older_than: Age | None) -> int | None:
+    """Return an age in milliseconds.
 
     Raises:
         WrongTypeError: It is no age.
@@ -120,4 +191,9 @@ def cutoff(now: int, older_than: Age | None) -> int | None:
         raise InvalidInputError(
             f"older_than is {shown(older_than)}; give an age of 0 seconds or more"
         )
-    return now - int(seconds * 1000) - 1
+    return int(seconds * 1000)
+
+
+def cutoff(now: int, age: int | None) -> int | None:
+    """Return the last instant that is older than an age, in Unix milliseconds."""
+    return None if age is None else now - age - 1

@@ -1,6 +1,7 @@
 """Working contexts: what an agent was about, kept for its next session."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, StrictInt
@@ -85,12 +86,15 @@ class WorkingSession(Record):
     """A saved working context, from the outside.
 
     Attributes:
-        session: Of which session.
-        saved_at: When, in Unix milliseconds.
+        session: Of which session; `None` if it is so damaged that this cannot be told.
+        saved_at: When, in Unix milliseconds; `None` if it is damaged.
+        damaged: Whether it cannot be loaded. Saving the session anew repairs it, deleting it
+            removes it.
     """
 
-    session: str
-    saved_at: int
+    session: str | None
+    saved_at: int | None
+    damaged: bool = False
 
 
 class LoadedWorkingContext(Record):
@@ -99,7 +103,8 @@ class LoadedWorkingContext(Record):
     Attributes:
         found: Whether it has a working context.
         working: That; `None` if not.
-        other_sessions: The other sessions of the project that have one, newest first.
+        other_sessions: The other sessions of the project that have one, newest first, damaged
+            ones last.
     """
 
     found: bool
@@ -158,8 +163,13 @@ class WorkingContexts:
             ServiceError: It is there, but damaged.
         """
         stored = self._values.get_values(_collection(project), namespace=self._namespace)
-        value = stored.pop(_digest(session), None)
-        found = None if value is None else _parsed(value)
+        key = _digest(session)
+        found = _saved(key, stored[key]) if key in stored else None
+        if key in stored and found is None:
+            raise ServiceError(
+                "the working context of this session is damaged; save it anew, or delete it"
+            )
+        stored.pop(key, None)
         return LoadedWorkingContext(
             found=found is not None,
             working=None if found is None else found.working,
@@ -167,7 +177,10 @@ class WorkingContexts:
         )
 
     def sessions(self, project: str) -> tuple[WorkingSession, ...]:
-        """Return which sessions of a project have one, newest first, then by name."""
+        """Return which sessions of a project have one, newest first, then by name.
+
+        Damaged ones come last, and say that they are.
+        """
         return _sessions(self._values.get_values(_collection(project), namespace=self._namespace))
 
     def delete(self, project: str, session: str) -> bool:
@@ -182,20 +195,27 @@ def _collection(project: str) -> str:
 
 
 def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()
+    # What is read may be damaged, and hold a surrogate that no name has.
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
 
 
-def _parsed(value: object) -> _Saved:
+def _saved(key: str, value: object) -> _Saved | None:
+    """Return what was saved under a key; `None` if it is damaged."""
     saved = parse(_Saved, value)
-    if saved is None:
-        raise ServiceError(
-            "the working context of this session is damaged; save it anew, or delete it"
-        )
-    return saved
+    return saved if saved and _digest(saved.session) == key else None
 
 
-def _sessions(stored: dict[str, Any]) -> tuple[WorkingSession, ...]:
-    # A damaged one is told when it is loaded; it must not hide the others.
-    saved = [one for one in (parse(_Saved, value) for value in stored.values()) if one]
-    newest = sorted(saved, key=lambda one: (-one.saved_at, one.session))
-    return tuple(WorkingSession(session=one.session, saved_at=one.saved_at) for one in newest)
+def _sessions(stored: Mapping[str, Any]) -> tuple[WorkingSession, ...]:
+    sessions = [_session(key, value) for key, value in stored.items()]
+    return tuple(
+        sorted(sessions, key=lambda one: (one.damaged, -(one.saved_at or 0), one.session or ""))
+    )
+
+
+def _session(key: str, value: object) -> WorkingSession:
+    saved = _saved(key, value)
+    if saved is not None:
+        return WorkingSession(session=saved.session, saved_at=saved.saved_at)
+    name = value.get("session") if isinstance(value, Mapping) else None
+    is_its_name = isinstance(name, str) and _digest(name) == key
+    return WorkingSession(session=name if is_its_name else None, saved_at=None, damaged=True)

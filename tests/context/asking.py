@@ -1,11 +1,12 @@
-"""Requests in a few words, images of any size, and the two kinds of stores."""
+"""Requests in a few words, images of any size, and a store that tells what is written."""
 
 import base64
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from plugmem_core.context import CompiledContext, ContextCompiler, Decision
+from plugmem_core.context import CompiledContext, ContextCompiler, Decision, DictValues
+from plugmem_core.text.fnv import fnv1a64
 
 
 def request(*fragments: str | dict[str, Any], budget: int = 1_000, **fields: Any) -> dict[str, Any]:
@@ -52,31 +53,19 @@ def screenshot(data: bytes, target: Any, **fields: Any) -> dict[str, Any]:
     return image(data, kind="screenshot", metadata={"target": target}, **fields)
 
 
-class DictStore:
-    """Values by key, in a dict; counts its writes."""
+def image_hash(data: bytes) -> int:
+    return fnv1a64(b"\xff" + data)
+
+
+class DictStore(DictValues):
+    """Remembers which keys were written."""
 
     def __init__(self) -> None:
-        self.values: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {}
+        super().__init__()
         self.puts: list[tuple[str, list[str]]] = []
 
     def put_values(
         self, collection: str, values: Mapping[str, Any], *, namespace: tuple[str, ...] = ()
     ) -> None:
         self.puts.append((collection, list(values)))
-        self.values.setdefault((namespace, collection), {}).update(values)
-
-    def get_values(
-        self,
-        collection: str,
-        keys: Iterable[str] | None = None,
-        *,
-        namespace: tuple[str, ...] = (),
-    ) -> dict[str, Any]:
-        stored = self.values.get((namespace, collection), {})
-        return {key: stored[key] for key in (stored if keys is None else keys) if key in stored}
-
-    def delete_values(
-        self, collection: str, keys: Iterable[str], *, namespace: tuple[str, ...] = ()
-    ) -> int:
-        stored = self.values.get((namespace, collection), {})
-        return sum(stored.pop(key, None) is not None for key in list(keys))
+        super().put_values(collection, values, namespace=namespace)

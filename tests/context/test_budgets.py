@@ -60,7 +60,7 @@ def test_own_windows_can_be_a_file(tmp_path: Path) -> None:
     assert suggest_budget("mine", windows=str(path)).window == 32_000
 
 
-@pytest.mark.parametrize("text", ["", "{", "\xff"])
+@pytest.mark.parametrize("text", ["", "{", "\xff", "[" * 100_000, '{"mine": ' + "9" * 5_000 + "}"])
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "windows.json"
     with pytest.raises(InvalidInputError, match="cannot be read"):

@@ -21,6 +21,12 @@ def test_a_text_that_fits_is_one_chunk() -> None:
     assert chunk_text("", max_bytes=4) == [""]
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a\udc00" * 2_000])
+def test_a_text_that_cannot_be_written_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="surrogate"):
+        chunk_text(text, max_bytes=8)
+
+
 def test_paragraphs_keep_the_newlines_behind_them() -> None:
     assert chunk_text("one\n\ntwo\n\n\nthree", max_bytes=6) == ["one\n\n", "two\n\n\n", "three"]
 

@@ -144,11 +144,23 @@ class Counts:
         return self.answer
 
 
-@pytest.mark.parametrize("answer", [-1, 1.5, None, True])
+@pytest.mark.parametrize("answer", [-1, 1.5, None, True, 2**53 + 1, 10**700])
 def test_an_estimator_that_returns_no_count_is_told(answer: Any) -> None:
     compiler = ContextCompiler(estimator=Counts(answer))
     with pytest.raises(ServiceError, match="estimator returned"):
         compiler.compile(request("x"))
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), ValueError("x"), RecursionError()])
+def test_an_estimator_that_fails_is_told(error: Exception) -> None:
+    class Fails:
+        def estimate(self, text: str) -> int:
+            raise error
+
+    compiler = ContextCompiler(estimator=Fails())
+    with pytest.raises(ServiceError, match="estimator failed") as caught:
+        compiler.compile(request("x"))
+    assert caught.value.__cause__ is error
 
 
 def test_what_cannot_estimate_is_refused() -> None:

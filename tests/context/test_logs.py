@@ -89,6 +89,14 @@ def test_a_line_without_a_timestamp_is_another() -> None:
     assert collapse(text, normalize=True).text == text
 
 
+@pytest.mark.parametrize("forged", ["\0 up", "\x01 up", " up", "(True, ' up')"])
+def test_no_line_passes_for_one_with_a_timestamp(forged: str) -> None:
+    text = f"2024-05-01T09:30:00Z up\n{forged}"
+    assert collapse(text, normalize=True).text == text
+    repeated = compiled({"content": f"x\nx\n{text}", "kind": "log"}, normalize_log_timestamps=True)
+    assert repeated.content == f"x (x2)\n{text}"
+
+
 def test_the_reason_tells_of_timestamps_only_if_they_mattered() -> None:
     alike = {"content": "May  1 09:30:00 up\nMay  1 09:30:00 up", "kind": "log"}
     other = {"content": "May  1 09:30:00 up\nMay  1 09:30:07 up", "kind": "log"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context.asking import DictStore, request
-from plugmem_core import InvalidInputError
+from plugmem_core import InvalidInputError, NotFoundError, ServiceError, WrongTypeError
 from plugmem_core.context import (
     CompiledContext,
     ContextCompiler,
@@ -117,6 +117,98 @@ def test_a_batch_without_two_instants_has_no_recency(days: tuple[Any, Any]) -> N
     importance = {"recency": 0.5, "recency_field": "day"}
     pulled = [dated("a", 1.0, day=days[0]), dated("b", 0.9, day=days[1])]
     assert compiled(*pulled, importance=importance).content == "a\n\nb"
+
+
+@pytest.mark.parametrize("missing", [10**400, -(10**400), float("nan"), float("inf")])
+def test_what_is_no_finite_number_has_no_recency(missing: float) -> None:
+    importance = {"confidence": 0.0, "recency": 0.5, "recency_field": "day"}
+    pulled = [dated("a", 1.0, day=missing), dated("b", 1.0, day=1), dated("c", 1.0, day=2)]
+    result = compiled(*pulled, importance=importance)
+    assert result.content == "c\n\na\n\nb"
+    recencies = [one.reason.partition("recency ")[2] for one in result.decisions]
+    assert recencies == ["1.00.", "0.00.", "0.00."]
+
+
+@pytest.mark.parametrize(
+    ("low", "middle", "high"),
+    [
+        (-1.7e308, 0, 1.7e308),
+        (0.0, 5e-324, 1e-323),
+        (1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 1_700_000_000_000_000_002),
+    ],
+)
+def test_recency_is_right_for_numbers_of_any_size(low: float, middle: float, high: float) -> None:
+    importance = {"confidence": 0.0, "recency": 0.5, "recency_field": "day"}
+    pulled = [dated("a", 1.0, day=low), dated("b", 1.0, day=middle), dated("c", 1.0, day=high)]
+    result = compiled(*pulled, importance=importance)
+    recencies = [one.reason.partition("recency ")[2] for one in result.decisions]
+    assert recencies == ["1.00.", "0.50.", "0.00."]
+
+
+def bad(**fields: Any) -> list[PulledMemory]:
+    return [PulledMemory(**{"memory_id": 1, "content": "a", "score": 1.0} | fields)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (None, "the pull returned None"),
+        (5, "the pull returned 5"),
+        (["x"], "memory 0"),
+        ("memories", "memory 0"),
+        ([*bad(), None], "memory 1"),
+        (bad(content=5), "content"),
+        (bad(content=None), "content"),
+        (bad(content="\ud800"), "surrogate"),
+        (bad(memory_id=-1), "memory_id"),
+        (bad(memory_id=2**64), "memory_id"),
+        (bad(memory_id="1"), "memory_id"),
+        (bad(memory_id=True), "memory_id"),
+        (bad(score=float("nan")), "score"),
+        (bad(score=float("inf")), "score"),
+        (bad(score="1"), "score"),
+        (bad(score=10**400), "score"),
+        (bad(vector=None), "vector"),
+        (bad(graph=float("nan")), "graph"),
+        (bad(confidence=None), "confidence"),
+        (bad(confidence=7.0), "confidence"),
+        (bad(confidence=-0.1), "confidence"),
+        (bad(metadata=None), "metadata"),
+        (bad(metadata=[("day", 1)]), "metadata"),
+    ],
+)
+def test_an_answer_that_is_no_memory_is_told_and_nothing_is_stored(answer: Any, told: str) -> None:
+    store = DictStore()
+    desk = ContextDesk(store, pull=lambda query, scope: answer)
+    with pytest.raises(ServiceError, match=told):
+        desk.compile_context(request("oil", memory_scope={}))
+    assert store.puts == []
+
+
+def test_a_memory_that_fails_is_told() -> None:
+    def fails(query: str, scope: MemoryScope, /) -> Sequence[PulledMemory]:
+        raise KeyError(query)
+
+    def refuses(query: str, scope: MemoryScope, /) -> Sequence[PulledMemory]:
+        raise NotFoundError("no such project")
+
+    with pytest.raises(ServiceError, match="pull failed") as caught:
+        ContextDesk(DictStore(), pull=fails).compile_context(request(memory_scope={}))
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(NotFoundError):
+        ContextDesk(DictStore(), pull=refuses).compile_context(request(memory_scope={}))
+
+
+def test_a_desk_is_made_of_what_it_needs() -> None:
+    values: Any
+    for values in (None, {}, object()):
+        with pytest.raises(WrongTypeError, match="values"):
+            ContextDesk(values)
+    wrong: Any = 5
+    with pytest.raises(WrongTypeError, match="pull"):
+        ContextDesk(DictStore(), pull=wrong)
+    with pytest.raises(WrongTypeError, match="compiler"):
+        ContextDesk(DictStore(), compiler=wrong)
 
 
 def test_without_scores_the_order_counts() -> None:

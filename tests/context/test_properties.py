@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.asking import DictStore, image, png, request, screenshot
+from context.asking import DictStore, image, image_hash, png, request, screenshot
 from plugmem_core.context import CompiledContext, ContextCompiler, ContextDesk
 from plugmem_core.text.fnv import fnv1a64
 
@@ -97,7 +97,8 @@ def test_every_fragment_has_a_decision_about_its_content(asked: dict[str, Any]) 
     assert len(decisions) == len(asked["fragments"])
     for fragment, decided in zip(asked["fragments"], decisions, strict=True):
         data = base64.b64decode(fragment["media"]["bytes_b64"]) if "media" in fragment else None
-        assert decided.content_hash == fnv1a64(fragment["content"] if data is None else data)
+        expected = fnv1a64(fragment["content"]) if data is None else image_hash(data)
+        assert decided.content_hash == expected
         assert decided.fragment_id == fragment.get("id", decided.content_hash)
         assert 0 <= decided.relevance <= 1
 

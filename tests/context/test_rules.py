@@ -117,6 +117,19 @@ def test_a_policy_adds_phrases_that_mark_a_prohibition() -> None:
         decision("x", negative_constraints=[" "])
 
 
+@pytest.mark.parametrize("phrase", ["", " ", "!", "-", "...", "_!_", "'", "’", "—", "\n", "⛔"])
+def test_a_phrase_without_a_letter_or_a_digit_is_refused(phrase: str) -> None:
+    with pytest.raises(InvalidInputError, match="no letter and no digit"):
+        decision("x", negative_constraints=["never", phrase])
+
+
+def test_a_phrase_may_have_punctuation_beside_its_letters() -> None:
+    added = {"negative_constraints": ["e-mail", "§ 7"]}
+    assert decision("an e mail", **added).rule_id == "preserve.negative_constraint"
+    assert decision("see § 7", **added).rule_id == "preserve.negative_constraint"
+    assert decision("a - b !", **added).rule_id == "preserve.default"
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [

@@ -112,7 +112,10 @@ def test_what_others_put_among_savings_does_not_count(
 ) -> None:
     save(desk)
     values.put_values(EVENTS, {"a": 1, "b": {"tokens_saved": 10**9}, "c": None})
-    assert desk.context_savings().tokens_saved == 20
+    savings = desk.context_savings()
+    assert (savings.tokens_saved, savings.events, savings.damaged) == (20, 1, 3)
+    assert desk.context_savings("other").damaged == 3
+    assert desk.purge_savings() == 0
 
 
 def test_savings_stay_in_their_namespace(open_desk: OpenDesk) -> None:

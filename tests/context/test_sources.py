@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from clocks import DAY, SECOND, Clock
 
-from context.asking import DictStore, image, png, request
+from context.asking import DictStore, image, image_hash, png, request
 from context.conftest import OpenDesk
 from plugmem_core import InvalidInputError, Memory, NotFoundError, ServiceError, WrongTypeError
 from plugmem_core.context import ContextDesk, ValueStore
@@ -16,8 +16,12 @@ from plugmem_core.text.fnv import fnv1a64
 HOUR = 3_600
 
 
+def key_of(content: str | bytes) -> str:
+    return str(fnv1a64(content) if isinstance(content, str) else image_hash(content))
+
+
 def handle(content: str | bytes) -> str:
-    return f"ctx://source/{fnv1a64(content)}"
+    return f"ctx://source/{key_of(content)}"
 
 
 def keep(desk: ContextDesk, *fragments: Any, **fields: Any) -> None:
@@ -253,34 +257,83 @@ def test_an_age_of_another_type_is_refused(desk: ContextDesk, age: Any) -> None:
         desk.purge_sources(older_than=age)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [None, 1, "", "{}", "[]", '{"content": "pomp", "media": null}', "[" * 100_000],
-)
-def test_a_damaged_source_is_told_and_never_served(
-    desk: ContextDesk, values: ValueStore, damage: Any
-) -> None:
-    keep(desk, "pump")
-    values.put_values(CONTENTS, {str(fnv1a64("pump")): damage})
-    with pytest.raises((ServiceError, NotFoundError)):
-        desk.retrieve_context_source(handle("pump"))
+DAMAGED: list[tuple[str, Any]] = [
+    (CONTENTS, None),
+    (CONTENTS, 1),
+    (CONTENTS, ""),
+    (CONTENTS, {}),
+    (CONTENTS, []),
+    (CONTENTS, {"content": "pomp", "media": None}),
+    (CONTENTS, {"content": "pump", "media": {"mime": "image/png", "bytes_b64": "no base64"}}),
+    (INDEX, None),
+    (INDEX, 1),
+    (INDEX, {"text": "forged"}),
+    (INDEX, {"digest": "0" * 64, "expires_at": None, "uses": [[None, 1]]}),
+]
 
 
-def test_what_others_put_under_a_handle_is_not_served_and_not_overwritten(
-    desk: ContextDesk, values: ValueStore
+@pytest.mark.parametrize(("collection", "damage"), DAMAGED)
+def test_a_damaged_source_is_told_until_its_content_is_compiled_again(
+    desk: ContextDesk, values: ValueStore, collection: str, damage: Any
 ) -> None:
-    key = str(fnv1a64("pump"))
-    values.put_values(INDEX, {key: {"text": "forged"}})
-    values.put_values(CONTENTS, {key: "forged"})
-    with pytest.raises(NotFoundError):
+    keep(desk, "pump", "valve")
+    values.put_values(collection, {key_of("pump"): damage})
+    with pytest.raises(ServiceError, match="damaged"):
         desk.retrieve_context_source(handle("pump"))
-    with pytest.raises(ServiceError, match="purge"):
-        keep(desk, "pump")
-    assert values.get_values(INDEX) == {key: {"text": "forged"}}
-    desk.purge_sources(older_than=0)
-    assert desk.purge_sources(handle=handle("pump")) == 1
+    assert is_kept(desk, "valve")
     keep(desk, "pump")
     assert is_kept(desk, "pump")
+
+
+@pytest.mark.parametrize("collection", [CONTENTS, INDEX])
+def test_a_lost_source_is_whole_again_when_its_content_is_compiled_again(
+    desk: ContextDesk, values: ValueStore, collection: str
+) -> None:
+    for asked, name in (("pump", key_of("pump")), (image(png(9, 9)), key_of(png(9, 9)))):
+        keep(desk, asked)
+        assert values.delete_values(collection, [name]) == 1
+        with pytest.raises(NotFoundError if collection == INDEX else ServiceError):
+            desk.retrieve_context_source(f"ctx://source/{name}")
+        keep(desk, asked)
+        assert desk.retrieve_context_source(f"ctx://source/{name}").handle.endswith(name)
+
+
+def test_a_content_that_was_lost_comes_back_for_no_less_time(
+    desk: ContextDesk, values: ValueStore, clock: Clock
+) -> None:
+    keep(desk, "pump", project="one")
+    values.delete_values(CONTENTS, [key_of("pump")])
+    keep(desk, "pump", project="other", source_ttl_seconds=1)
+    clock.tick(DAY)
+    assert desk.purge_sources(project="other") == 0
+    assert is_kept(desk, "pump")
+
+
+def test_a_damaged_source_can_be_purged_by_its_handle(
+    desk: ContextDesk, values: ValueStore
+) -> None:
+    keep(desk, "pump")
+    values.put_values(INDEX, {key_of("pump"): None})
+    assert desk.purge_sources(older_than=0) == 0
+    assert desk.purge_sources(handle=handle("pump")) == 1
+    assert (values.get_values(INDEX), values.get_values(CONTENTS)) == ({}, {})
+
+
+SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+
+@pytest.mark.parametrize("text", [SVG, "", "pump"])
+def test_a_text_and_an_image_of_the_same_bytes_are_two_sources(
+    desk: ContextDesk, text: str
+) -> None:
+    asked = image(text.encode())
+    for fragments in ([text], [asked], [asked, text]):
+        keep(desk, *fragments)
+    assert handle(text) != handle(text.encode())
+    assert desk.retrieve_context_source(handle(text)).media is None
+    drawn = desk.retrieve_context_source(handle(text.encode())).media
+    assert drawn is not None
+    assert drawn.bytes_b64 == asked["media"]["bytes_b64"]
 
 
 def test_two_contents_of_one_hash_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

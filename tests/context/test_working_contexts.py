@@ -1,5 +1,6 @@
 """Working contexts: one a session, whatever its name."""
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -8,7 +9,15 @@ from clocks import Clock
 from context.asking import DictStore
 from context.conftest import OpenDesk
 from plugmem_core import InvalidInputError, ServiceError, TooLargeError, WrongTypeError
-from plugmem_core.context import ContextCompiler, ContextDesk, ContextLimits, WorkingContext
+from plugmem_core.context import (
+    ContextCompiler,
+    ContextDesk,
+    ContextLimits,
+    ValueStore,
+    WorkingContext,
+    WorkingSession,
+)
+from plugmem_core.context.working import COLLECTIONS
 
 FULL = {
     "goal": "Repair the pump",
@@ -21,7 +30,11 @@ FULL = {
 }
 
 
-def sessions(desk: ContextDesk, project: str = "farm") -> list[str]:
+def digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def sessions(desk: ContextDesk, project: str = "farm") -> list[str | None]:
     return [one.session for one in desk.list_working_contexts(project)]
 
 
@@ -93,7 +106,6 @@ def test_a_long_one_is_refused() -> None:
         ({"goals": "x"}, InvalidInputError, "working.goals"),
         ({"goal": 1}, WrongTypeError, "working.goal"),
         ({"goal": "\ud800"}, InvalidInputError, "working.goal"),
-        ({"goal": "a\0b"}, InvalidInputError, "NUL"),
         ({"pending_actions": [1]}, WrongTypeError, "working.pending_actions[0]"),
         ({"open_hypotheses": ["x"]}, WrongTypeError, "working.open_hypotheses[0]"),
         ({"decisions": [{"fragment_id": -1, "rule_id": "r"}]}, InvalidInputError, "fragment_id"),
@@ -134,7 +146,7 @@ def test_no_name_reaches_the_place_of_another(desk: ContextDesk) -> None:
         working = desk.load_working_context(project, session).working
         assert working is not None
         assert working.goal == repr((project, session))
-    assert all(sorted(sessions(desk, project)) == sorted(HOSTILE) for project in HOSTILE)
+    assert all(set(sessions(desk, project)) == set(HOSTILE) for project in HOSTILE)
 
 
 @pytest.mark.parametrize(
@@ -174,26 +186,53 @@ def test_namespaces_have_their_own(open_desk: OpenDesk) -> None:
         assert sessions(desk) == []
 
 
-def test_a_damaged_one_is_told_and_hides_no_other() -> None:
-    store = DictStore()
-    desk = ContextDesk(store)
-    desk.save_working_context("farm", "monday", FULL)
-    ((_, collection),) = store.values
-    (key,) = store.get_values(collection)
-    for damage in (
-        1,
-        {},
-        {"session": "monday"},
-        {"session": "monday", "saved_at": 1, "working": 2},
-    ):
-        store.put_values(collection, {key: damage})
-        with pytest.raises(ServiceError, match="damaged"):
-            desk.load_working_context("farm", "monday")
+def test_a_control_character_is_saved_as_it_is(desk: ContextDesk) -> None:
+    desk.save_working_context("farm", "monday", {"goal": "a\0b\x1f"})
+    assert desk.load_working_context("farm", "monday").working == WorkingContext(goal="a\0b\x1f")
+
+
+SAVED = {"saved_at": 1, "working": {"goal": "Forged"}}
+
+
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [
+        (None, None),
+        (1, None),
+        ("monday", None),
+        ({}, None),
+        ({"session": "monday"}, "monday"),
+        ({"session": "monday", "saved_at": "1", "working": {}}, "monday"),
+        ({"session": "monday", "saved_at": 1, "working": 2}, "monday"),
+        ({"session": 1} | SAVED, None),
+        ({"session": "\ud800"} | SAVED, None),
+        ({"session": "tuesday"} | SAVED, None),
+        ({"session": "Monday"} | SAVED, None),
+    ],
+)
+def test_a_damaged_one_is_told_and_hides_no_other(
+    desk: ContextDesk, values: ValueStore, clock: Clock, damage: Any, name: str | None
+) -> None:
     desk.save_working_context("farm", "tuesday", FULL)
-    assert sessions(desk) == ["tuesday"]
-    assert desk.load_working_context("farm", "tuesday").found
+    desk.save_working_context("farm", "monday", FULL)
+    values.put_values(COLLECTIONS + digest("farm"), {digest("monday"): damage})
+    with pytest.raises(ServiceError, match="damaged"):
+        desk.load_working_context("farm", "monday")
+    damaged = WorkingSession(session=name, saved_at=None, damaged=True)
+    whole = WorkingSession(session="tuesday", saved_at=clock.now)
+    assert desk.list_working_contexts("farm") == (whole, damaged)
+    loaded = desk.load_working_context("farm", "tuesday")
+    assert (loaded.found, loaded.other_sessions) == (True, (damaged,))
+    assert desk.load_working_context("farm", "sunday").other_sessions == (whole, damaged)
     desk.save_working_context("farm", "monday", FULL)
     assert desk.load_working_context("farm", "monday").found
+    assert sessions(desk) == ["monday", "tuesday"]
+
+
+def test_a_damaged_one_can_be_deleted(desk: ContextDesk, values: ValueStore) -> None:
+    values.put_values(COLLECTIONS + digest("farm"), {digest("monday"): None})
+    assert desk.delete_working_context("farm", "monday")
+    assert desk.list_working_contexts("farm") == ()
 
 
 def test_the_limit_can_be_set() -> None:
