@@ -101,16 +101,16 @@ def _flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def check_binary(file: object, name: str, method: str) -> IO[bytes]:
+def check_binary(file: object, name: str, mode: str) -> IO[bytes]:
     """Return an object that is a file of bytes.
 
     Args:
         file: What a caller passed.
         name: The argument's name, for the message of an error.
-        method: What it must be able to do, `"read"` or `"write"`.
+        mode: How it must have been opened, `"rb"` or `"wb"`.
     """
-    if isinstance(file, io.TextIOBase) or not callable(getattr(file, method, None)):
-        mode = {"read": "rb", "write": "wb"}[method]
+    needed = {"rb": "readline", "wb": "write"}[mode]
+    if isinstance(file, io.TextIOBase) or not callable(getattr(file, needed, None)):
         raise WrongTypeError(
             f"{name} is {shown(file)} ({type(file).__name__}); give a path, or a file opened "
             f"with mode {mode!r}"

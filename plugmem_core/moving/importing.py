@@ -12,7 +12,7 @@ from plugmem_core.model import Namespace
 from plugmem_core.moving.reading import LineReader, read_header
 from plugmem_core.moving.reports import Progress, TransferReport
 from plugmem_core.store.arrivals import Arrivals
-from plugmem_core.store.passage import Passage, advance, begin, interrupted
+from plugmem_core.store.passage import Passage, advance, begin, end, go_on, interrupted, settled
 from plugmem_core.store.transfer import Record
 
 BATCH = 1_000
@@ -157,7 +157,7 @@ class Importer:
         extent = self._reader.extent
         with self._engine.writing() as transaction:
             before = self._passage
-            begun = begin(transaction, extent) if before is None else before
+            begun = begin(transaction, extent) if before is None else go_on(transaction, before)
             if extent is not None and extent.dim:
                 self._engine.vectorizer.check_space(transaction.state)
             arrivals = Arrivals(transaction, begun)
@@ -171,8 +171,10 @@ class Importer:
                 counts[kind] = counts.get(kind, 0) + 1
                 counts["known"] = counts.get("known", 0) + (not new)
             self._check_number(_total(counts), ended=ended)
+            if ended:
+                end(transaction, begun, extent)
             after = replace(
-                begun,
+                settled(transaction, begun),
                 digest=self._hash.hexdigest(),
                 bytes=self._bytes,
                 lines=self._number,

@@ -19,7 +19,7 @@ from plugmem_core.moving.spelling import header_line, record_line
 from plugmem_core.store import SqliteStore, Transaction
 from plugmem_core.store.arrivals import Arrivals
 from plugmem_core.store.mending import Mender
-from plugmem_core.store.passage import Passage, begin
+from plugmem_core.store.passage import Passage, begin, end
 from plugmem_core.store.rescue import Damage, scan
 from plugmem_core.store.rows import NO_VECTOR
 from plugmem_core.store.transfer import (
@@ -152,6 +152,8 @@ class _Writer:
                     arrivals = Arrivals(transaction, passage)
                     for record in batch:
                         self._save(arrivals, record)
+                    if not left:
+                        end(transaction, passage, self._reader.extent)
                 self._progress(self._counts.total(), self._total)
         return TransferReport.of(self._counts)
 

@@ -11,7 +11,7 @@ from typing import Any
 from plugmem_core.errors import InvalidInputError
 from plugmem_core.store import stamps
 from plugmem_core.store.encoding import decode_vector, text_digest
-from plugmem_core.store.passage import Passage, note, noted
+from plugmem_core.store.passage import Passage, Stretch, note, noted
 from plugmem_core.store.rows import EdgeRow, EntityRow, FactRow, RelationRow
 from plugmem_core.store.transaction import Transaction
 from plugmem_core.store.transfer import (
@@ -43,7 +43,7 @@ class Arrivals:
     def __init__(self, transaction: Transaction, passage: Passage) -> None:
         self._to = transaction
         self._passage = passage
-        self._foreign = passage.foreign
+        self._known_facts, self._known_edges = passage.known
         self._puts: dict[type[Any], Callable[[Any], bool]] = {
             EntityRecord: self._entity,
             AliasRecord: self._alias,
@@ -69,8 +69,9 @@ class Arrivals:
         name, space = _name(record.name), to.namespace(record.namespace)
         if to.find_entity(name[1], space) is not None:
             return False
+        here = max(record.id + self._passage.entities, to.state.next_entity)
         row = EntityRow(
-            record.id + self._passage.entities,
+            here,
             space,
             name[1],
             name[0],
@@ -79,6 +80,7 @@ class Arrivals:
         )
         to._sql.execute("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?)", row)
         to._new_entities.append(row)
+        to.state = to.state._replace(next_entity=here + 1)
         return True
 
     def _alias(self, record: AliasRecord) -> bool:
@@ -100,7 +102,7 @@ class Arrivals:
         if to.relation_id(record.name) is not None:
             return False
         rank = self._stamp(record.rank)
-        if self._passage.first_fact or self._passage.first_edge:
+        if not self._passage.keeps_ids:
             rank = to._first_seen(record.name, rank)
         cursor = to._sql.execute(
             "INSERT INTO relations (name, rank, change) VALUES (?, ?, ?)",
@@ -113,7 +115,8 @@ class Arrivals:
 
     def _stamp(self, stamp: int) -> int:
         """Move a stamp as the facts are moved."""
-        by = stamps.of_subject(self._passage.facts) - stamps.of_subject(0)
+        newest = self._passage.facts[-1]
+        by = stamps.of_subject(newest.here) - stamps.of_subject(newest.first)
         return min(max(stamp + by, 0), _LAST_STAMP)
 
     # -- facts
@@ -121,7 +124,7 @@ class Arrivals:
     def _fact(self, record: FactRecord) -> bool:
         to = self._to
         space = to.namespace(record.namespace)
-        here = to.state.next_fact if self._foreign else (record.id or 0) + self._passage.facts
+        here = self._place(self._passage.facts, record.id, to.state.next_fact)
         entity = None
         if record.entity is not None:
             entity = to.entity(_name(record.entity), space, stamps.of_subject(here))
@@ -154,39 +157,52 @@ class Arrivals:
             change=to.state.change,
         )
         row = self._beside_key(row)
-        if here == to.state.next_fact:
-            to._next_fact()
+        to.state = to.state._replace(next_fact=here + 1)
         to._add_fact(row)
         if record.data is not None:
             to._put_vector(row.id, decode_vector(record.data))
         self._name_fact(record, row.id)
         return True
 
+    def _place(self, stretches: list[Stretch], there: int | None, following: int) -> int:
+        """Return the id here of what is to be added."""
+        if there is None or self._passage.foreign:
+            return following
+        return max(stretches[-1].place(there), following)
+
     def _name_fact(self, record: FactRecord, here: int) -> None:
-        moved = not self._foreign and here - (record.id or 0) == self._passage.facts
-        if record.id is not None and not moved:
+        if record.id is None:
+            return
+        if self._passage.foreign or self._passage.facts[-1].place(record.id) != here:
             note(self._to, record.id, here)
 
-    def find_fact(self, fact: int) -> int | None:
+    def find_fact(self, there: int) -> int | None:
         """Return which fact here is meant by an id of the file."""
-        here = noted(self._to, fact)
-        if here is not None or self._foreign:
+        here = noted(self._to, there)
+        if here is not None or self._passage.foreign:
             return here
-        here = fact + self._passage.facts
-        if here < self._passage.first_fact:
+        reaching = [one for one in self._passage.facts if one.first <= there]
+        here = reaching[-1].place(there) if reaching else -1
+        if not self._came(self._passage.facts, here):
             return None
         row = self._to._sql.execute("SELECT id FROM facts WHERE id = ?", (here,)).fetchone()
         return None if row is None else here
 
+    @staticmethod
+    def _came(stretches: list[Stretch], here: int) -> bool:
+        """Return whether something here came with this import."""
+        newest = stretches[-1]
+        return here >= newest.here or any(one.here <= here < one.end for one in stretches[:-1])
+
     def _same_fact(self, record: FactRecord, space: int, entity: int | None) -> FactRow | None:
-        if not self._passage.first_fact:
+        if not self._known_facts:
             return None
         rows = self._to._select_facts(
             "digest = ? AND id < ? AND namespace = ? AND entity IS ? AND key IS ? AND text = ? "
             "AND tags IS ? AND metadata IS ? AND recorded_at = ? AND valid_from = ?",
             (
                 text_digest(record.text),
-                self._passage.first_fact,
+                self._known_facts,
                 space,
                 entity,
                 record.key,
@@ -212,7 +228,7 @@ class Arrivals:
         others = to._select_facts("revises = ?", (row.id,))
         if not others:
             return row.id
-        if others[0].id >= self._passage.first_fact:
+        if self._came(self._passage.facts, others[0].id):
             raise InvalidInputError(f"{named}, and so does a line before it")
         return None  # it was revised here and there; both revisions hold
 
@@ -225,7 +241,7 @@ class Arrivals:
             "namespace = ? AND key = ? AND valid_to IS NULL AND forgotten_at IS NULL",
             (row.namespace, row.key),
         ):
-            if standing.id >= self._passage.first_fact:
+            if self._came(self._passage.facts, standing.id):
                 raise InvalidInputError(
                     f"the key {row.key!r} has a second fact that has not ended; end one of them"
                 )
@@ -244,7 +260,7 @@ class Arrivals:
     def _edge(self, record: EdgeRecord) -> bool:
         to = self._to
         space = to.namespace(record.namespace)
-        here = to.state.next_edge if self._foreign else (record.id or 0) + self._passage.edges
+        here = self._place(self._passage.edges, record.id, to.state.next_edge)
         stamp = stamps.of_link(to.state.next_fact, here)
         triple = (
             to.entity(_name(record.src), space, stamp),
@@ -273,8 +289,7 @@ class Arrivals:
             to.state.change,
         )
         row = self._beside_edge(row, triple)
-        if here == to.state.next_edge:
-            to.state = to.state._replace(next_edge=here + 1)
+        to.state = to.state._replace(next_edge=here + 1)
         marks = ", ".join("?" * len(row))
         to._sql.execute(f"INSERT INTO edges VALUES ({marks})", row)
         to._touched_edges.append(row)
@@ -288,7 +303,7 @@ class Arrivals:
             "AND recorded_at = ? AND valid_from = ?",
             (
                 *triple,
-                self._passage.first_edge,
+                self._known_edges,
                 record.properties,
                 record.recorded_at,
                 record.valid_from,
@@ -301,11 +316,7 @@ class Arrivals:
             return None
         here = self.find_fact(record.provenance)
         # Where ids are kept, so is that of a fact that is gone; nothing else ever gets it.
-        return record.provenance if here is None and self._keeps_ids else here
-
-    @property
-    def _keeps_ids(self) -> bool:
-        return not (self._foreign or self._passage.facts or self._passage.first_fact)
+        return record.provenance if here is None and self._passage.keeps_ids else here
 
     def _instants(self, fact: int) -> tuple[int, int]:
         row = self._to._select_facts("id = ?", (fact,))
@@ -317,7 +328,7 @@ class Arrivals:
         standing = None if row.valid_to is not None else to._open_version(triple)
         if standing is None:
             return row
-        if standing.id >= self._passage.first_edge:
+        if self._came(self._passage.edges, standing.id):
             raise InvalidInputError("a line before it has the same edge, which has not ended")
         if standing.recorded_at <= row.recorded_at:
             to._close_edge(standing, row.valid_from)

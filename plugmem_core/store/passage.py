@@ -1,7 +1,8 @@
 """How far an import has come: kept in the file with what it wrote, so that it can go on."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple
 
 from plugmem_core.errors import ConflictError, TooLargeError, VectorSpaceError
 from plugmem_core.inputs import MAX_ID
@@ -13,41 +14,62 @@ _KEY = "import"
 _ROOT = 0  # the namespace of the package's own values
 
 
+class Stretch(NamedTuple):
+    """Ids that came one after another, while nobody else was given any.
+
+    Attributes:
+        first: The first of them in the file.
+        here: The first of them here; the others are as far from it as there.
+        end: The first behind them here.
+    """
+
+    first: int
+    here: int
+    end: int
+
+    def place(self, there: int) -> int:
+        """Return where an id of the file is here."""
+        return there - self.first + self.here
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """An import that has begun.
 
     Attributes:
+        foreign: Whether the ids of the file are those of another program; then each is noted.
+        facts: Where the ids of facts are here.
+        edges: Where the ids of edges are here.
+        entities: What is added to the ids of entities.
+        known: Facts and edges below these ids were here before it.
         digest: Of where it goes and of the bytes of the file that are in.
         bytes: How many those are.
         lines: How many lines those are.
-        facts: What is added to the ids of facts.
-        entities: What is added to the ids of entities.
-        edges: What is added to the ids of edges.
-        foreign: Whether the ids of the file are those of another program; then each is noted.
-        first_fact: Facts from this id on came with it.
-        first_edge: Edges from this id on came with it.
         last: The last id of each kind of line.
         counts: How many records came, by kind.
     """
 
+    foreign: bool
+    facts: list[Stretch]
+    edges: list[Stretch]
+    entities: int
+    known: tuple[int, int]
     digest: str = ""
     bytes: int = 0
     lines: int = 0
-    facts: int = 0
-    entities: int = 0
-    edges: int = 0
-    foreign: bool = False
-    first_fact: int = 0
-    first_edge: int = 0
     last: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def keeps_ids(self) -> bool:
+        """Whether facts have the ids here that they have in the file."""
+        return not self.foreign and all(one.first == one.here for one in self.facts)
+
 
 def begin(transaction: Transaction, extent: Extent | None) -> Passage:
-    """Make room for what arrives.
+    """Return an import at its beginning.
 
-    Ids that nothing ever had are kept; otherwise all of a kind move up behind those here.
+    Ids are kept where nothing was ever written; otherwise they go on behind those here.
 
     Args:
         transaction: The first of the import.
@@ -59,44 +81,87 @@ def begin(transaction: Transaction, extent: Extent | None) -> Passage:
         VectorSpaceError: The vectors here are of another dimension or model.
     """
     state = transaction.state
-    following = (state.next_fact, state.next_entity, state.next_edge)
+    following = (state.next_fact, state.next_edge, state.next_entity)
+    known = following[:2]
     if extent is None:
-        return Passage(foreign=True, first_fact=state.next_fact, first_edge=state.next_edge)
+        facts, edges = (Stretch(0, place, place) for place in known)
+        return Passage(foreign=True, facts=[facts], edges=[edges], entities=0, known=known)
     if extent.dim and state.dim and (extent.dim, extent.space) != (state.dim, state.space):
         raise VectorSpaceError(
             f"the vectors that arrive have {extent.dim} components and were made by "
             f"{extent.space!r}, those of this memory have {state.dim} and were made by "
             f"{state.space!r}; import into a new file"
         )
-    spans = (extent.facts, extent.entities, extent.edges)
-    moves = [
-        place - first if any(following) else 0
-        for place, (first, _) in zip(following, spans, strict=True)
-    ]
-    ends = [end + move for move, (_, end) in zip(moves, spans, strict=True)]
-    if max(ends) > MAX_ID:
-        raise TooLargeError(f"the ids would go up to {max(ends)}, over the limit of {MAX_ID}")
+    spans = (extent.facts, extent.edges, extent.entities)
+    places = following if any(following) else tuple(first for first, _ in spans)
+    last = max(end - first + place for (first, end), place in zip(spans, places, strict=True))
+    if last > MAX_ID:
+        raise TooLargeError(f"the ids would go up to {last}, over the limit of {MAX_ID}")
     if extent.dim:
-        state = state._replace(dim=extent.dim, space=extent.space)
+        transaction.claim_space(extent.dim, extent.space)
+    facts, edges = (
+        Stretch(first, place, start)
+        for (first, _), place, start in zip(spans[:2], places, known, strict=False)
+    )
+    moved = places[2] - spans[2][0]
+    return Passage(foreign=False, facts=[facts], edges=[edges], entities=moved, known=known)
+
+
+def go_on(transaction: Transaction, passage: Passage) -> Passage:
+    """Return an import with ids behind those that others were given meanwhile."""
+    state, last = transaction.state, passage.last
+    return replace(
+        passage,
+        facts=_behind(passage.facts, state.next_fact, last.get("fact")),
+        edges=_behind(passage.edges, state.next_edge, last.get("edge")),
+    )
+
+
+def _behind(stretches: list[Stretch], following: int, last: int | None) -> list[Stretch]:
+    newest = stretches[-1]
+    if newest.end == following:
+        return stretches
+    first = newest.first if last is None else last + 1
+    return [*stretches, Stretch(first, following, following)]
+
+
+def settled(transaction: Transaction, passage: Passage) -> Passage:
+    """Return an import that knows what ids it was given."""
+    state = transaction.state
+    return replace(
+        passage,
+        facts=[*passage.facts[:-1], passage.facts[-1]._replace(end=state.next_fact)],
+        edges=[*passage.edges[:-1], passage.edges[-1]._replace(end=state.next_edge)],
+    )
+
+
+def end(transaction: Transaction, passage: Passage, extent: Extent | None) -> None:
+    """Let ids that were given there, also to what is gone by now, be given nobody here."""
+    if extent is None:
+        return
+    state = transaction.state
+    ends = (
+        max(state.next_fact, passage.facts[-1].place(extent.facts[1])),
+        max(state.next_entity, extent.entities[1] + passage.entities),
+        max(state.next_edge, passage.edges[-1].place(extent.edges[1])),
+    )
     transaction.state = state._replace(next_fact=ends[0], next_entity=ends[1], next_edge=ends[2])
     # Also when nothing else is written, as of a memory that is empty by now.
     transaction._sql.execute(
         "UPDATE state SET dim = ?, space = ?, next_fact = ?, next_entity = ?, next_edge = ?",
         (state.dim, state.space, *ends),
     )
-    return Passage(
-        facts=moves[0],
-        entities=moves[1],
-        edges=moves[2],
-        first_fact=following[0],
-        first_edge=following[2],
-    )
 
 
 def interrupted(store: SqliteStore) -> Passage | None:
     """Return the import that did not come to its end, if there is one."""
     text = store.values("[]", OWN, [_KEY]).get(_KEY)
-    return None if text is None else Passage(**json.loads(text))
+    if text is None:
+        return None
+    fields = json.loads(text)
+    for name in ("facts", "edges"):
+        fields[name] = [Stretch(*one) for one in fields[name]]
+    return Passage(**fields | {"known": tuple(fields["known"])})
 
 
 def advance(transaction: Transaction, before: Passage | None, after: Passage | None) -> None:

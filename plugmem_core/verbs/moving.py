@@ -160,7 +160,7 @@ class MovingVerbs(Verbs):
 @contextmanager
 def _written(path_or_file: str | Path | IO[bytes], engine: Engine) -> Iterator[IO[bytes]]:
     if not isinstance(path_or_file, str | Path):
-        yield check_binary(path_or_file, "path_or_file", "write")
+        yield check_binary(path_or_file, "path_or_file", "wb")
         return
     path = check_path(path_or_file, "path_or_file")
     refuse_own(path, engine.store.path, "path_or_file")
@@ -174,7 +174,7 @@ def _written(path_or_file: str | Path | IO[bytes], engine: Engine) -> Iterator[I
 @contextmanager
 def _read(path_or_file: str | Path | IO[bytes]) -> Iterator[IO[bytes]]:
     if not isinstance(path_or_file, str | Path):
-        yield check_binary(path_or_file, "path_or_file", "readline")
+        yield check_binary(path_or_file, "path_or_file", "rb")
         return
     path = check_path(path_or_file, "path_or_file")
     try:
