@@ -9,7 +9,7 @@ from plugmem_core.inputs import check_type
 from plugmem_core.service.arguments import check_boost, clamp
 from plugmem_core.service.config import Mode
 from plugmem_core.service.dating import render_dated
-from plugmem_core.service.fusion import fuse, graph_weights
+from plugmem_core.service.fusion import fuse, graph_weights, place_score
 from plugmem_core.service.identity import DATE_KEY
 from plugmem_core.service.recalling import RecallVerbs, recalled
 from plugmem_core.service.records import DatedRecall, RecalledMemory
@@ -44,11 +44,11 @@ class FusedVerbs(RecallVerbs):
         """Return the memories that a search or a walk from its best hits finds, best first.
 
         A pool of hits is searched, and the graph walked from the first of them. A memory
-        scores `max(s, 0) / m + graph_boost · w`: `s` is its `rank_score` in the pool, or 0, and
-        `m` the best one; `w` is 1 for a memory that only typed edges lead to, else the `idf`
-        of the rarest entity that mentions it (see `Evidence`), and 0 for the seeds and for
-        what the walk did not meet. The filter holds for the walk, too: see
-        `plugmem_core.service.walk`.
+        scores `max(s, 0) / m + graph_boost · w`: `s` is its cosine, or in mode `"fused"`
+        `1 / (1 + place / 8)` for its place in the pool, or 0 outside; `m` is the best one; `w`
+        is 1 for a memory that only typed edges lead to, else the `idf` of the rarest entity that
+        mentions it (see `Evidence`), and 0 for the seeds and for what the walk did not meet.
+        The filter holds for the walk, too: see `plugmem_core.service.walk`.
 
         Args:
             query: The question.
@@ -222,7 +222,11 @@ class FusedVerbs(RecallVerbs):
             one: (memory, 0.0) for one, memory in reached.items()
         } | {hit.memory.id: (hit.memory, hit.score) for hit in hits}
         learned = self._store.learned(known)
-        pool_scores = [(hit.memory.id, hit.rank_score) for hit in hits]
+        by_cosine = question.mode == "vector"
+        pool_scores = [
+            (hit.memory.id, hit.rank_score if by_cosine else place_score(place))
+            for place, hit in enumerate(hits)
+        ]
         return [
             recalled(*known[one], score, weights.get(one, 0.0), learned)
             for one, score in fuse(pool_scores, weights, boost)

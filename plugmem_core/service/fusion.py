@@ -8,6 +8,7 @@ from plugmem_core.service.store import Learned
 
 SUCCESS_STEP = 0.1
 FAILURE_STEP = 0.05
+HALVING_PLACE = 8
 
 
 def idf(degree: int, population: int) -> float:
@@ -42,6 +43,23 @@ def graph_weights(
         one: max((rarity[entity] for entity in mentioned_by.get(one, ())), default=1.0)
         for one in reached
     }
+
+
+def place_score(place: int) -> float:
+    """Return what a place in a fused ranking is worth beside the graph: `1 / (1 + place / 8)`.
+
+    Scores by reciprocal ranks fall so slowly, 13 % over the first ten places, that any boost
+    would outdo them; they tell the order, and not by how much one hit is better. With 8, a place
+    is worth about what the cosine of an embedding is at it (`benchmarks/README.md` compares both
+    modes).
+
+    Args:
+        place: From 0.
+
+    >>> place_score(0), place_score(2), place_score(8)
+    (1.0, 0.8, 0.5)
+    """
+    return 1 / (1 + place / HALVING_PLACE)
 
 
 def fuse(

@@ -73,6 +73,20 @@ def test_the_graph_lifts_what_it_reaches_by_the_rarest_entity(bridged: MemorySer
     )
 
 
+def test_among_words_places_fall_by_eighths_beside_the_graph(open_service: OpenService) -> None:
+    service = open_service(None)
+    evidence = service.remember("a nail")
+    first = service.remember("pump pump pump", links=[(evidence, "because")])
+    second = service.remember("pump of the north")
+    third = service.remember("pump of the far and cold north")
+    service.relate(first, third, "like")
+    found = service.recall_fused("pump", graph_boost=0.15)
+    assert {one.id: one.rank_score for one in found} == pytest.approx(
+        {first: 1.0, third: 1 / (1 + 2 / 8) + 0.15, second: 1 / (1 + 1 / 8), evidence: 0.15}
+    )
+    assert [one.id for one in found] == [first, third, second, evidence]
+
+
 def test_scores_stay_the_similarities_and_what_only_the_graph_found_has_none(
     bridged: MemoryService,
 ) -> None:
