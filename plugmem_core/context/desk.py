@@ -89,7 +89,7 @@ class ContextDesk:
         """Return the context for a request; store its sources and what it saved.
 
         All of it is stored in one transaction. In a transaction of the caller's, it is a part
-        of that; two compiles in one do not see what each other stores of the same content, and
+        of that; two compiles in one may not see what each other stores of the same content, and
         the later one counts.
 
         Args:

@@ -33,8 +33,9 @@ class ValueStore(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """Make one transaction of a block: all that it writes, or nothing.
 
-        Nobody else writes meanwhile. What is read inside is what was there before the block;
-        a block within a block is a part of it.
+        Nobody else writes meanwhile, so what is read before the first write still holds at the
+        end. Whether reading finds what the block itself has written is open. A block within a
+        block is a part of it.
         """
         ...
 

@@ -179,6 +179,81 @@ class QuarterOfLength:
         return len(text) // 4
 
 
+class Squared:
+    """Finds much more in a whole than in its parts."""
+
+    def estimate(self, text: str) -> int:
+        return len(text) ** 2 // 10
+
+
+class Jagged:
+    """Longer texts may cost less than shorter ones."""
+
+    def estimate(self, text: str) -> int:
+        return len(text) // 4 + len(text) * 7919 % 13
+
+
+class Constant:
+    def estimate(self, text: str) -> int:
+        return 7
+
+
+ESTIMATORS = [QuarterOfLength(), Squared(), Jagged(), Constant()]
+
+
+def test_no_query_changes_the_prefix_with_an_estimator_that_finds_more_in_a_whole() -> None:
+    # Alone, the prefix costs 10, and what follows 4 and 22; joined to it, 36 and 72 in all.
+    fragments = [
+        {"content": "p" * 10, "metadata": {"cache": True}},
+        "xa aaaa",
+        "yb bbbbbbbbbbbb",
+    ]
+    compiler = ContextCompiler(estimator=Squared())
+    for budget in range(1, 90):
+        sections = {
+            compiler.compile(request(*fragments, budget=budget, query=query)).sections[0].content
+            for query in ("", "xa", "yb", "xa yb")
+        }
+        assert sections == {"p" * 10 if budget > 10 else ""}
+
+
+def test_as_little_as_possible_is_taken_out_again() -> None:
+    # Two letters cost nothing; n of them with joiners are 4n - 2 characters: 3 are 10, 4 are 19.
+    compiler = ContextCompiler(estimator=Squared())
+    for budget, expected in ((9, 2), (10, 3), (18, 3), (19, 4)):
+        result = compiler.compile(request("ab", "cd", "ef", "gh", "ij", budget=budget))
+        assert result.content == "\n\n".join(["ab", "cd", "ef", "gh", "ij"][:expected])
+
+
+FRAGMENTS = st.lists(
+    st.fixed_dictionaries(
+        {"content": st.text("oil Pum\n", max_size=40)},
+        optional={
+            "priority": st.integers(0, 2),
+            "metadata": st.fixed_dictionaries(
+                {}, optional={"cache": st.booleans(), "verbatim": st.booleans()}
+            ),
+        },
+    ),
+    max_size=8,
+)
+QUERIES = st.sampled_from(["", "oil", "pum", "oil pum i"])
+
+
+@given(FRAGMENTS, st.integers(1, 120), QUERIES, QUERIES, st.sampled_from(ESTIMATORS))
+def test_the_prefix_and_the_budget_hold_with_any_estimator(
+    fragments: list[dict[str, Any]], budget: int, query: str, other: str, estimator: Any
+) -> None:
+    compiler = ContextCompiler(estimator=estimator)
+    one, two = (
+        compiler.compile(request(*fragments, budget=budget, query=asked))
+        for asked in (query, other)
+    )
+    assert one.sections[0] == two.sections[0]
+    for result in (one, two):
+        assert estimator.estimate(result.content) <= budget or result.content == ""
+
+
 def test_the_budget_holds_with_an_estimator_that_finds_more_in_a_whole() -> None:
     texts = [f"{number:03}" for number in range(200)]  # each costs nothing by itself
     compiler = ContextCompiler(estimator=QuarterOfLength())
