@@ -6,13 +6,17 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = pyproject.toml CMakeLists.txt $(wildcard plugmem_core/kernels/*.?pp)
 
-.PHONY: demo test check format notebooks sanitize clean
+.PHONY: demo test test-slow check format notebooks sanitize clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python scripts/demo.py $(if $(DOCS),--docs "$(DOCS)") $(if $(ASK),--ask "$(ASK)")
 
 test: check
 	$(BIN)/pytest
+
+# What each of them tried is in the summary at the end.
+test-slow: $(VENV)/.dev
+	$(BIN)/pytest -m slow -rP
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -1,168 +1,176 @@
-"""A memory of dicts and lists: what the verbs mean, in the plainest way, with no index at all."""
+"""A memory of dicts and lists: what the verbs mean, in the plainest way, with no index at all.
 
-import re
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+The verbs take what those of `Memory` take, and return what those return.
+"""
 
-from plugmem_core import ClosedFactError, InvalidInputError, Namespace, NotFoundError, PlugmemError
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-FOREVER = 1 << 62
+from naive_reading import NaiveEntity, within
+from naive_rules import NaiveRules
 
-T = TypeVar("T", bound=Hashable)
+from plugmem_core import (
+    ClosedFactError,
+    ConflictError,
+    ErasureReceipt,
+    Fact,
+    GuardedReceipt,
+    InvalidInputError,
+    MaintainReport,
+    Namespace,
+    PlugmemError,
+    Receipt,
+)
 
-
-@dataclass
-class NaiveFact:
-    """A fact and everything that ever happened to it; `fields` are what `get` shows."""
-
-    id: int
-    text: str
-    entity: str | None
-    tags: tuple[str, ...]
-    metadata: dict[str, Any]
-    key: str | None
-    namespace: Namespace
-    recorded_at: int
-    valid_from: int
-    expires_at: int | None
-    revises: int | None
-    valid_to: int | None = None
-    closed_at: int | None = None
-    forgotten: bool = False
-    purged: bool = False
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
-@dataclass
-class NaiveEdge:
-    """One version of an edge between two entity keys."""
+def whole(verb: Verb) -> Verb:
+    """All of a verb or nothing."""
 
-    src: str
-    relation: str
-    dst: str
-    provenance: int | None
-    namespace: Namespace
-    recorded_at: int
-    valid_from: int
-    valid_to: int | None = None
+    @wraps(verb)
+    def call(memory: "NaiveMemory", *args: Any, **options: Any) -> Any:
+        before = pickle.dumps(vars(memory))
+        try:
+            return verb(memory, *args, **options)
+        except PlugmemError:
+            vars(memory).update(pickle.loads(before))
+            raise
 
-
-@dataclass
-class View:
-    """Where a reader looks from; the arguments of `list_facts`."""
-
-    valid_at: int | None = None
-    known_at: int | None = None
-    as_of: int | None = None
-    closed: bool = False
-    namespace: Namespace = ()
+    return cast("Verb", call)
 
 
-@dataclass
-class NaiveMemory:
-    """The verbs over plain lists; `now` is set from outside."""
+class NaiveMemory(NaiveRules):
+    """The verbs that write."""
 
-    now: int
-    facts: list[NaiveFact] = field(default_factory=list)
-    edges: list[NaiveEdge] = field(default_factory=list)
-    names: dict[tuple[Namespace, str], str] = field(default_factory=dict)
+    # -- facts
 
-    # -- writing
+    def remember(self, text: str, **given: Any) -> Receipt:
+        return self.remember_many([{"text": text, **given}])[0]
 
-    def remember(
+    def remember_many(self, facts: Iterable[Mapping[str, Any]]) -> list[Receipt]:
+        return self.write(remember=facts)
+
+    @whole
+    def remember_guarded(self, text: str, **given: Any) -> GuardedReceipt:
+        entity = self.find(given.get("entity"), given.get("namespace", ()))
+        similar = self.similar(text, self._vector_of({"text": text, **given}), entity, None)
+        if similar:
+            return GuardedReceipt(None, similar, checked=True)
+        receipt = self.remember(text, **given)
+        return GuardedReceipt(
+            replace(receipt, similar=()), (), checked=given.get("entity") is not None
+        )
+
+    @whole
+    def write(
         self,
-        text: str,
         *,
-        entity: str | None,
-        tags: tuple[str, ...],
-        metadata: dict[str, Any],
-        key: str | None,
-        namespace: Namespace,
-        valid_from: int | None,
-        ttl: int | None,
-    ) -> tuple[int, str]:
-        subject = entity and entity.lower()
-        expires_at = None if ttl is None else self.now + 1_000 * ttl
-        new = NaiveFact(
-            len(self.facts), text, subject, tags, metadata, key, namespace,
-            self.now, self.now if valid_from is None else valid_from, expires_at, None,
-        )  # fmt: skip
-        held = self._held(new)
-        if held is None:
-            self._name(namespace, entity)
-            self.facts.append(new)
-            return new.id, "created"
-        given = (text, subject, tags, metadata)
-        if key is None:
-            given = (text, subject, tags or held.tags, metadata or held.metadata)
-        if given == (held.text, held.entity, held.tags, held.metadata):
-            held.expires_at = expires_at
-            return held.id, "unchanged"
-        _, new.entity, new.tags, new.metadata = given
-        self._supersede(held, new, valid_from)
-        self._name(namespace, entity)
-        return new.id, "revised"
+        remember: Iterable[Mapping[str, Any]] = (),
+        forget: Iterable[tuple[Namespace, str]] = (),
+        end: Iterable[tuple[Namespace, str]] = (),
+        unlink: bool = False,
+    ) -> list[Receipt]:
+        drafts = [{**one, "vector": self._vector_of(one)} for one in remember]
+        gone = [fact for pair in forget for fact in self._under(pair) if self._forget(fact)]
+        gone += [fact for pair in end for fact in self._under(pair) if self._end(fact)]
+        if unlink:
+            self._end_links(gone)
+        written = [self._remember(**draft) for draft in drafts]
+        if unlink:
+            revised = [fact.revises for fact, outcome in written if outcome == "revised"]
+            self._end_links(self.facts[fact] for fact in revised if fact is not None)
+        return [self._receipt(*one) for one in written]
 
-    def revise(self, fact_id: int, valid_from: int | None, ttl: int | None, **changes: Any) -> int:
-        held = self._visible(fact_id)
+    def revise(
+        self,
+        fact: int,
+        text: str | None = None,
+        *,
+        valid_from: int | None = None,
+        ttl: int | None = None,
+        links: Iterable[tuple[str, str]] = (),
+        expected: int | None = None,
+        namespace: Namespace = (),
+        **changes: Any,
+    ) -> Receipt:
+        held = self.visible(fact, namespace)
+        if expected is not None:
+            held = self.facts[self.whole_chain(fact)[-1]]
+            if held.id != expected:
+                raise ConflictError
+            self.visible(held.id, namespace)
+        if links and changes.get("entity", held.entity) is None:
+            raise InvalidInputError
         if held.valid_to is not None:
             raise ClosedFactError
-        entity = changes.get("entity")
-        if entity is not None:
-            changes["entity"] = entity.lower()
+        if valid_from is not None and valid_from < held.valid_from:
+            raise InvalidInputError
+        if "entity" in changes:
+            changes["entity"] = self._entity(changes["entity"], held.namespace)
+        if "vector" not in changes:
+            # Without an embedder the vector is of the fact, and stays whatever its text is.
+            made = self._vector_of({"text": text}) if text and self.embedder else held.vector
+            changes["vector"] = made
+        self._stored(changes["vector"])
         new = replace(
             held,
             id=len(self.facts),
+            text=text or held.text,
             recorded_at=self.now,
             valid_from=self.now if valid_from is None else valid_from,
             expires_at=held.expires_at if ttl is None else self.now + 1_000 * ttl,
+            revises=held.id,
             **changes,
         )
-        self._supersede(held, new, valid_from)
-        self._name(held.namespace, entity)
-        return new.id
+        self._close(held, new.valid_from)
+        self.facts.append(new)
+        self._open_links(new, links)
+        return self._receipt(new, "revised")
 
-    def forget(self, fact_id: int) -> bool:
-        fact = self._stored(fact_id)
-        known, fact.forgotten = fact.forgotten, True
-        return not known
+    def forget(self, fact: int, *, namespace: Namespace = ()) -> bool:
+        return self.forget_many([fact], namespace=namespace)[0]
 
-    def end(self, fact_id: int, valid_to: int | None) -> None:
-        fact = self._visible(fact_id)
+    @whole
+    def forget_many(
+        self, ids: Iterable[int], *, unlink: bool = False, namespace: Namespace = ()
+    ) -> list[bool]:
+        answers = []
+        for fact_id in ids:
+            fact = self.row(fact_id, namespace)
+            answers.append(self._forget(fact))
+            if unlink:
+                self._end_links([fact])
+        return answers
+
+    def end(self, number: int, valid_to: int | None = None, *, namespace: Namespace = ()) -> Fact:
+        fact = self.visible(number, namespace)
         if fact.valid_to is not None:
             raise ClosedFactError
         latest = max(self.now, fact.valid_from)
         at = latest if valid_to is None else valid_to
         if not fact.valid_from <= at <= latest:
             raise InvalidInputError
-        fact.valid_to, fact.closed_at = at, self.now
+        self._close(fact, at)
+        return self.shown(fact)
 
-    def set_ttl(self, ids: list[int], ttl: int | None, *, namespace: Namespace) -> int:
-        found = [f for f in self.shown() if f.id in ids and _within(f.namespace, namespace)]
+    def set_ttl(self, ids: Iterable[int], ttl: int | None, *, namespace: Namespace = ()) -> int:
+        wanted = set(ids)
+        found = [f for f in self.seen() if f.id in wanted and within(f.namespace, namespace)]
         for fact in found:
             fact.expires_at = None if ttl is None else self.now + 1_000 * ttl
         return len(found)
 
-    def write(
-        self,
-        remember: list[dict[str, Any]],
-        forget: list[tuple[Namespace, str]],
-        end: list[tuple[Namespace, str]],
-    ) -> list[tuple[int, str]]:
-        before = deepcopy((self.facts, self.names))
-        try:
-            for fact in self.facts:
-                place = fact.namespace, fact.key
-                fact.forgotten = fact.forgotten or (place in forget and not fact.purged)
-            for fact in self.facts:
-                place = fact.namespace, fact.key
-                if place in end and fact.valid_to is None and not fact.purged:
-                    fact.valid_to, fact.closed_at = max(self.now, fact.valid_from), self.now
-            return [self.remember(**one) for one in remember]
-        except PlugmemError:
-            self.facts, self.names = before
-            raise
+    def rename_tag(self, tag: str, new_tag: str, *, namespace: Namespace = ()) -> int:
+        return 0 if tag == new_tag else self._retag(tag, [new_tag], namespace)
+
+    def remove_tag(self, tag: str, *, namespace: Namespace = ()) -> int:
+        return self._retag(tag, [], namespace)
+
+    # -- entities and edges
 
     def link(
         self,
@@ -170,163 +178,107 @@ class NaiveMemory:
         relation: str,
         dst: str,
         *,
-        provenance: int | None,
-        valid_from: int | None,
-        namespace: Namespace,
-    ) -> None:
-        if provenance is not None and not _within(self._visible(provenance).namespace, namespace):
-            raise NotFoundError
-        self._name(namespace, src)
-        self._name(namespace, dst)
-        since = self.now if valid_from is None else valid_from
-        standing = self._open_edge(src, relation, dst, namespace)
-        if standing is not None:
-            if standing.provenance == provenance and valid_from in (None, standing.valid_from):
-                return
-            standing.valid_to = max(since, standing.valid_from)
-        self.edges.append(
-            NaiveEdge(src.lower(), relation, dst.lower(), provenance, namespace, self.now, since)
+        provenance: int | None = None,
+        valid_from: int | None = None,
+        properties: dict[str, Any] | None = None,
+        namespace: Namespace = (),
+    ) -> Any:
+        if provenance is not None:
+            self.visible(provenance, namespace)
+        ends = self._entity(src, namespace), self._entity(dst, namespace)
+        return self.as_edge(
+            self._open_edge(ends[0], relation, ends[1], provenance, valid_from, properties or {})
         )
 
-    def unlink(self, src: str, relation: str, dst: str, *, namespace: Namespace) -> bool:
-        standing = self._open_edge(src, relation, dst, namespace)
+    def unlink(self, src: str, relation: str, dst: str, *, namespace: Namespace = ()) -> bool:
+        ends = self.find(src, namespace), self.find(dst, namespace)
+        standing = self._standing(ends[0], relation, ends[1])
         if standing is not None:
             standing.valid_to = max(self.now, standing.valid_from)
         return standing is not None
 
-    def retag(self, tag: str, new: str | None, *, namespace: Namespace) -> int:
-        targets = [
-            fact
-            for fact in self.current()
-            if tag in fact.tags and _within(fact.namespace, namespace)
-        ]
-        for fact in targets:
-            renamed = [new if one == tag else one for one in fact.tags]
-            tags = tuple(dict.fromkeys(one for one in renamed if one is not None))
-            successor = replace(
-                fact, id=len(self.facts), tags=tags, recorded_at=self.now, valid_from=self.now
-            )
-            self._supersede(fact, successor, None)
-        return len(targets)
+    def rename_entity(self, name: str, new_name: str, *, namespace: Namespace = ()) -> None:
+        entity = self.known(name, namespace)
+        self._free_for(entity, new_name)
+        entity.aliases.pop(new_name.lower(), None)
+        entity.name = new_name
 
-    def maintain(self) -> int:
-        doomed = [
-            fact for fact in self.facts if not fact.purged and (fact.forgotten or self._late(fact))
-        ]
-        for fact in doomed:
-            fact.purged = True
-            for successor in self.facts:
-                if successor.revises == fact.id:
-                    successor.revises = fact.revises
-        return len(doomed)
+    def alias_entity(self, name: str, alias: str, *, namespace: Namespace = ()) -> None:
+        entity = self.known(name, namespace)
+        self._free_for(entity, alias)
+        if alias.lower() != entity.key:
+            entity.aliases.setdefault(alias.lower(), alias)
 
-    # -- reading
-
-    def shown(self) -> Iterator[NaiveFact]:
-        """Facts that `get` returns."""
-        return (f for f in self.facts if not f.purged and not f.forgotten and not self._late(f))
-
-    def current(self) -> Iterator[NaiveFact]:
-        return (fact for fact in self.shown() if fact.valid_to is None)
-
-    def list_facts(self, view: View, test: Callable[[NaiveFact], bool]) -> list[int]:
-        return [fact.id for fact in self.shown() if self._admits(view, fact) and test(fact)]
-
-    def history(self, fact_id: int) -> list[int]:
-        chain = {fact_id}
-        for _ in self.facts:
-            chain |= {f.id for f in self.facts if not f.purged and f.revises in chain}
-            chain |= {f.revises for f in self.facts if f.id in chain and f.revises is not None}
-        return sorted(chain & {fact.id for fact in self.shown()})
-
-    def tags(self) -> dict[str, int]:
-        return count(tag for fact in self.current() for tag in fact.tags)
-
-    def namespaces(self, scope: Namespace) -> dict[Namespace, int]:
-        return count(f.namespace for f in self.current() if _within(f.namespace, scope))
-
-    def edges_at(self, at: int | None) -> list[NaiveEdge]:
-        instant = self.now if at is None else at
-        return [
-            edge
-            for edge in self.edges
-            if edge.valid_from <= instant < (FOREVER if edge.valid_to is None else edge.valid_to)
-            and (at is None or edge.recorded_at <= at)
-        ]
-
-    # -- rules
-
-    def _held(self, new: NaiveFact) -> NaiveFact | None:
-        for fact in self.facts:
-            if fact.purged or fact.forgotten or fact.valid_to is not None:
-                continue
-            if fact.namespace != new.namespace or fact.key != new.key:
-                continue
-            if self._late(fact):
-                if new.key is not None:
-                    fact.valid_to = fact.closed_at = fact.expires_at
-            elif new.key is not None or (fact.text, fact.entity) == (new.text, new.entity):
-                return fact
-        return None
-
-    def _supersede(self, old: NaiveFact, new: NaiveFact, valid_from: int | None) -> None:
-        if valid_from is not None and valid_from < old.valid_from:
+    def merge_entities(self, source: str, into: str, *, namespace: Namespace = ()) -> None:
+        gone, stays = self.known(source, namespace), self.known(into, namespace)
+        if gone is stays:
             raise InvalidInputError
-        old.valid_to = max(new.valid_from, old.valid_from)
-        old.closed_at = self.now
-        new.revises = old.id
-        self.facts.append(new)
+        for fact in self.stored():
+            if fact.entity is gone:
+                fact.entity = stays
+        for edge in self.edge_versions:
+            self._repoint(edge, gone, stays)
+        stays.aliases |= {gone.key: gone.name} | gone.aliases
+        self.nodes.remove(gone)
 
-    def _admits(self, view: View, fact: NaiveFact) -> bool:
-        valid_at = next(t for t in (view.as_of, view.valid_at, self.now) if t is not None)
-        known_at = next(t for t in (view.as_of, view.known_at, FOREVER) if t is not None)
-        if not _within(fact.namespace, view.namespace) or self._late(fact, valid_at):
-            return False
-        if fact.recorded_at > known_at or fact.valid_from > valid_at:
-            return False
-        ended = fact.valid_to is not None and fact.valid_to <= valid_at
-        if view.known_at is not None and ended and (fact.closed_at or 0) > view.known_at:
-            ended = False  # nobody knew of the end yet
-        return view.closed or not ended
+    # -- values
 
-    def _late(self, fact: NaiveFact, at: int = 0) -> bool:
-        return fact.expires_at is not None and fact.expires_at <= max(self.now, at)
+    def put_values(
+        self, collection: str, values: Mapping[str, Any], *, namespace: Namespace = ()
+    ) -> None:
+        self.values.setdefault((namespace, collection), {}).update(values)
 
-    def _stored(self, fact_id: int) -> NaiveFact:
-        if fact_id >= len(self.facts) or self.facts[fact_id].purged:
-            raise NotFoundError
-        return self.facts[fact_id]
+    def delete_values(
+        self, collection: str, keys: Iterable[str], *, namespace: Namespace = ()
+    ) -> int:
+        values = self.values.get((namespace, collection), {})
+        return sum(values.pop(key, None) is not None for key in set(keys))
 
-    def _visible(self, fact_id: int) -> NaiveFact:
-        fact = self._stored(fact_id)
-        if fact.forgotten or self._late(fact):
-            raise NotFoundError
-        return fact
+    # -- care
 
-    def _open_edge(
-        self, src: str, relation: str, dst: str, namespace: Namespace
-    ) -> NaiveEdge | None:
-        wanted = (src.lower(), relation, dst.lower(), namespace, None)
-        for edge in self.edges:
-            if (edge.src, edge.relation, edge.dst, edge.namespace, edge.valid_to) == wanted:
-                return edge
-        return None
+    def maintain(self) -> MaintainReport:
+        before = len(list(self.stored()))
+        self.drop_what_nobody_sees()
+        purged = before - len(list(self.stored()))
+        return MaintainReport(purged, 0, self._make_pending())
 
-    def _name(self, namespace: Namespace, name: str | None) -> None:
-        if name is not None:
-            self.names.setdefault((namespace, name.lower()), name)
+    def drop_what_nobody_sees(self) -> None:
+        """Remove facts that are forgotten or have expired, as an export leaves them behind."""
+        self._remove([fact for fact in self.stored() if fact.forgotten or self.late(fact)])
+        self._release_space()
 
+    def erase(
+        self,
+        ids: Iterable[int] | None = None,
+        *,
+        entity: str | None = None,
+        key: str | None = None,
+        namespace: Namespace = (),
+    ) -> ErasureReceipt:
+        kind = "ids" if ids is not None else "entity" if entity else "key" if key else "namespace"
+        named: list[NaiveEntity] = []
+        if ids is not None:
+            there = [fact for fact in ids if self.is_row(fact, namespace)]
+            doomed = {version for fact in there for version in self.whole_chain(fact)}
+        elif entity is not None:
+            named = [one for one in self.nodes if one is self.find(entity, namespace)]
+            doomed = {fact.id for fact in self.stored() if fact.entity in named}
+        elif key is not None:
+            doomed = {fact.id for fact in self._under((namespace, key))}
+        else:
+            named = [one for one in self.nodes if within(one.namespace, namespace)]
+            doomed = {fact.id for fact in self.stored() if within(fact.namespace, namespace)}
+        entities, edges = self._erase_facts(sorted(doomed), named)
+        values = self._erase_values(namespace) if kind == "namespace" else 0
+        self._release_space()
+        return ErasureReceipt(kind, self.now, tuple(sorted(doomed)), entities, edges, values)
 
-def count(things: Iterable[T]) -> dict[T, int]:
-    counts: dict[T, int] = {}
-    for thing in things:
-        counts[thing] = counts.get(thing, 0) + 1
-    return counts
-
-
-def words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.lower()))
-
-
-def _within(namespace: Namespace, scope: Namespace) -> bool:
-    return namespace[: len(scope)] == scope
+    @whole
+    def transaction(self, calls: Iterable[tuple[str, tuple[Any, ...], dict[str, Any]]]) -> None:
+        """Verbs one after the other; no embedder is called before the end."""
+        self.within_transaction, self.owes_vectors = True, False
+        for verb, args, options in calls:
+            getattr(self, verb)(*args, **options)
+        self.within_transaction = False
+        if self.owes_vectors:
+            self._make_pending()
