@@ -119,9 +119,20 @@ class GraphReader:
             found = self._passing(found, properties)
         return sorted(found, key=lambda one: one.place)
 
-    def relations_of(self, ids: Collection[str]) -> Iterator[Element]:
-        """Yield the relations that start or end at nodes."""
-        return self.elements([RELATION], touching(ids)) if ids else iter(())
+    def relations_of(self, ids: Collection[str], *conditions: Where) -> Iterator[Element]:
+        """Yield the relations that start or end at nodes, and meet conditions."""
+        return self.elements([RELATION], touching(ids), *conditions) if ids else iter(())
+
+    def first_relations(self, node_id: str, most: int, *conditions: Where) -> Iterator[Element]:
+        """Yield the first relations of a node that meet conditions."""
+        page = self.memory.list_facts(
+            where=self.where([RELATION], touching([node_id]), *conditions),
+            as_of=self.as_of,
+            namespace=self.namespace,
+            below=False,
+            limit=most,
+        )
+        return map(to_element, page)
 
     def idle(self, ids: Collection[str], beside: Collection[str]) -> dict[str, Element]:
         """Return the placeholders among ids that no relation holds, by key.
@@ -228,7 +239,12 @@ class GraphReader:
         return [triple for one in found if (triple := _triple(one, nodes)) is not None]
 
     def around(
-        self, ids: Iterable[str], depth: int, limit: int, ignored: Collection[str]
+        self,
+        ids: Iterable[str],
+        depth: int,
+        limit: int,
+        ignored: Collection[str],
+        *conditions: Where,
     ) -> list[Triplet]:
         """Return the triples around nodes, the nearest first, each once.
 
@@ -239,6 +255,7 @@ class GraphReader:
             depth: Most relations from there, in either direction.
             limit: Most triples.
             ignored: Labels of relations that are followed but not returned.
+            *conditions: Filters that relations pass.
         """
         found: list[Triplet] = []
         nodes: dict[str, Element] = {}
@@ -247,7 +264,8 @@ class GraphReader:
         here, visited = set(ids), set(ids)
         for _ in range(depth):
             there: set[str] = set()
-            for page in _paged(one for one in self.relations_of(here) if one.key not in seen):
+            near = self.relations_of(here, *conditions)
+            for page in _paged(one for one in near if one.key not in seen):
                 seen.update(one.key for one in page)
                 unread = {end for one in page for end in ends(one)} - read
                 nodes |= self.nodes(unread)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks import CallbackManager
@@ -30,14 +30,14 @@ from llama_index_plugmem._graph import (
     Element,
     Shown,
     relation_key,
-    to_element,
     to_llama_node,
 )
 from llama_index_plugmem._graph_input import directed
 from llama_index_plugmem._graph_queries import texts
+from llama_index_plugmem._graph_ranking import Asked, Ranking, Scored, rank
 from llama_index_plugmem._graph_reads import GraphReader, ends, ends_of, labelled
 from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
-from plugmem_core import Instant, RecallResult
+from plugmem_core import Instant
 from plugmem_core.inputs import MAX_ID, VectorLike, check_count, check_type
 from plugmem_core.model import SOURCES
 from plugmem_core.recall import Anchors, make_query
@@ -45,9 +45,10 @@ from plugmem_core.text import tokenize
 from plugmem_core.verbs.base import twin
 
 _SPARE = 4
-"""Facts recalled for each node wanted: several facts may show the same."""
+"""Relations of found entities for each node wanted: they may be found already."""
 
-Scored: TypeAlias = tuple[Element, float]
+_POOL = 256
+"""Facts that are recalled at least, to be put in order then."""
 
 _KINDS = (ENTITY, CHUNK, RELATION)
 _OWNER = re.compile(r"(\w+)['’]s?(?!\w)")
@@ -56,16 +57,21 @@ _OWNER = re.compile(r"(\w+)['’]s?(?!\w)")
 class PlugmemGraphRetriever(BasePGRetriever):
     """Answers a question from a property graph by words, vectors and the graph at once.
 
-    A sub-retriever for `PropertyGraphIndex.as_retriever`. It asks one recall of the memory
-    that the graph is kept in. Texts and relations that share words with the question are
-    found, those with near vectors, and those around the entities that it names, over several
-    relations: "Where does Mara's sister work?" leads from Mara over her sister to a company
-    that another text names.
+    A sub-retriever for `PropertyGraphIndex.as_retriever`. Texts and relations that share words
+    with the question are found, those with near vectors, and those around the entities that
+    it names, over several relations: "Where does Mara's sister work?" leads from Mara over
+    her sister to a company that another text names. Relations are followed by the ids of
+    nodes, so never from `C++` on with `C#`.
 
-    What is recalled becomes nodes: a relation the line `a -> LABEL -> b`, an entity the
+    What is found becomes nodes: a relation the line `a -> LABEL -> b`, an entity the
     relations it has, or else its own line, and a chunk itself. With `include_text` lines are
-    shown with the chunk they come from, each chunk once. Scores are the fused ones of the
-    recall, and equal facts are equal nodes whatever was asked.
+    shown with the chunk they come from, each chunk once. Equal facts are equal nodes whatever
+    was asked.
+
+    Of all the relations of a hub those come first of which the question speaks, and what they
+    lead to. So a score is not that of a recall, although a source gives its best fact the same:
+    it adds up parts that fall faster with the rank, and with what words say in comparison to
+    the best; equal facts share theirs.
 
     Neither LlamaIndex's `Settings` nor a language model is used. Async methods leave the
     event loop free.
@@ -210,7 +216,7 @@ class PlugmemGraphRetriever(BasePGRetriever):
         asked = "vector" in sources or tokenize(question) or self._settings["entities"]
         if not sources or not asked:
             return []
-        found = list(self._nodes(self._recall(question, vector, sources)))
+        found = list(self._nodes(self._ranking(question, vector, sources)))
         least = self._settings["min_score"]
         best: dict[str, NodeWithScore] = {}
         for one in sorted(found, key=lambda one: -one.get_score()):
@@ -218,35 +224,54 @@ class PlugmemGraphRetriever(BasePGRetriever):
                 best.setdefault(one.node.node_id, one)
         return list(best.values())[: self._k]
 
-    def _recall(
+    def _ranking(
         self, question: str, vector: VectorLike | None, sources: Collection[str]
-    ) -> RecallResult:
-        reader = self._reader()
+    ) -> Ranking:
+        reader, config = self._reader(), self._store.memory.config
         ignored = {f"{RECORD}.kind": RELATION, **labelled(self._ignored)}
-        return reader.memory.recall(
+        where = reader.where(_KINDS, {"$not": ignored}, dict(self._where or {}))
+        result = reader.memory.recall(
             # To BM25, "Mara's" is one word, and not Mara.
             " ".join([question, *_OWNER.findall(question)]),
             vector=vector,
-            k=self._k * _SPARE,
+            k=max(_POOL, self._k),
             token_budget=None,
-            where=reader.where(_KINDS, {"$not": ignored}, dict(self._where or {})),
+            where=where,
             namespace=reader.namespace,
             below=False,
-            **{**self._settings, "sources": sources},
+            explain=True,
+            **{**self._settings, "sources": {*sources, "bm25"}, "min_score": None},
         )
+        standing = {
+            "bm25": config.w_bm25,
+            "vector": config.w_vector,
+            "graph": config.w_graph,
+            "time": config.w_time,
+        }
+        asked = Asked(
+            text="\n".join([question, *self._settings["entities"]]),
+            depth=self._settings["graph_depth"] if "graph" in sources else 0,
+            sources=sources,
+            weights=standing | dict(self._settings["weights"] or {}),
+            where=where,
+        )
+        return rank(result, reader, asked)
 
     def _reader(self) -> GraphReader:
         return GraphReader(self._store.memory, self._store.namespace, self._settings["as_of"])
 
     # -- answering
 
-    def _nodes(self, result: RecallResult) -> Iterator[NodeWithScore]:
-        """Yield what the facts of a recall show, in no order; some of it may come twice."""
-        found = _sorted_out(result)
+    def _nodes(self, found: Ranking) -> Iterator[NodeWithScore]:
+        """Yield what was found, in no order; some of it may come twice."""
         for chunk, score in found.chunks:
             yield NodeWithScore(node=to_llama_node(chunk), score=score)
-        yield from self._lines(found.relations)
-        yield from self._about(found.entities[: self._k])
+        relations = sorted(found.relations, key=_by_score)[: self._k]
+        yield from self._lines(relations)
+        told = {end for one, _ in found.relations for end in ends(one)} & found.start
+        # What the walk started from it has told of already.
+        entities = [one for one in found.entities if one[0].id not in told]
+        yield from self._about(sorted(entities, key=_by_score)[: self._k])
 
     def _lines(self, relations: Sequence[Scored]) -> Iterator[NodeWithScore]:
         nodes: Mapping[str, Element] = {}
@@ -276,7 +301,8 @@ class PlugmemGraphRetriever(BasePGRetriever):
     def _triples(self, ids: Collection[str]) -> list[Triplet]:
         if not self._settings["graph_depth"] or "graph" not in self._settings["sources"]:
             return []
-        return self._reader().around(ids, 1, self._k * _SPARE, self._ignored)
+        own = dict(self._where or {})
+        return self._reader().around(ids, 1, self._k * _SPARE, self._ignored, own)
 
     def _line(self, relation: Shown, source: object, target: object) -> TextNode:
         """Return the line of a relation; the ends count only where properties are shown."""
@@ -293,6 +319,19 @@ class PlugmemGraphRetriever(BasePGRetriever):
         text = str(shown) if self.include_properties else shown.name
         return _text_node(entity.key, text, shown.properties)
 
+    def add_source_text(self, nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+        """Show lines with the chunks they come from, as of the instant that is asked of."""
+        return self._add_source_text(nodes, self._chunks_of(nodes))
+
+    async def async_add_source_text(self, nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+        """`add_source_text`, reading in a worker thread; the event loop runs on."""
+        return self._add_source_text(nodes, await twin(self._chunks_of)(nodes))
+
+    def _chunks_of(self, nodes: Sequence[NodeWithScore]) -> dict[str, BaseNode]:
+        ids = [one.node.ref_doc_id for one in nodes if one.node.ref_doc_id is not None]
+        chunks = self._reader().chunks(ids)
+        return {key: to_llama_node(chunk) for key, chunk in chunks.items()}
+
     def _add_source_text(
         self, retrieved_nodes: list[NodeWithScore], og_node_map: dict[str, BaseNode]
     ) -> list[NodeWithScore]:
@@ -306,30 +345,8 @@ class PlugmemGraphRetriever(BasePGRetriever):
         return list(shown.values())
 
 
-class _Found(NamedTuple):
-    """The facts of a recall by what they are, each with its score, best first."""
-
-    chunks: list[Scored]
-    relations: list[Scored]
-    entities: list[Scored]
-
-
-def _sorted_out(result: RecallResult) -> _Found:
-    """Return what a recall found, without what the graph gives beyond its depth."""
-    found = _Found([], [], [])
-    met = {edge.provenance for edge in result.edges}
-    for fact in result.facts:
-        element, walked = to_element(fact), fact.sources == ("graph",)
-        if element.kind == CHUNK:
-            found.chunks.append((element, fact.score))
-        elif element.kind == RELATION:
-            # The walk finds what its outermost entities do, too: that is a hop further.
-            if not walked or fact.id in met:
-                found.relations.append((element, fact.score))
-        elif not walked:
-            # To what only the walk finds a relation led, which tells of it already.
-            found.entities.append((element, fact.score))
-    return found
+def _by_score(scored: Scored) -> float:
+    return -scored[1]
 
 
 def _text_node(key: str, text: str, properties: Mapping[str, Any]) -> TextNode:

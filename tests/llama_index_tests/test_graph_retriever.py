@@ -19,6 +19,7 @@ from word_embedding import WordEmbedding
 from llama_index_plugmem import LlamaIndexEmbedder, PlugmemGraphRetriever, RuleExtractor
 from llama_index_plugmem.graph_stores import PlugmemPropertyGraphStore
 from plugmem_core import InvalidInputError, Memory, VectorSpaceError, WrongTypeError
+from plugmem_core.model import SOURCES
 
 QUESTION = "Where does Mara's sister work?"
 TEXTS = {
@@ -118,6 +119,170 @@ def test_a_relation_stated_again_is_as_near_as_before(memory: Memory) -> None:
         )
     assert plain(store, "mara?", depth=1) == ["Mara -> HAS_SISTER -> Ines"]
     assert "Ines -> WORKS_AT -> Acme" in plain(store, "mara?", depth=2)
+
+
+# -- hubs
+
+
+def hub(memory: Memory, others: int, *relations: tuple[str, str, str]) -> PlugmemPropertyGraphStore:
+    """A graph of one entity with very many relations, and some others that were added last."""
+    store = PlugmemPropertyGraphStore(memory)
+    known = [("Hub", "KNOWS", f"Person{number}") for number in range(others)]
+    store.upsert_relations(
+        [Relation(source_id=a, label=label, target_id=b) for a, label, b in (*known, *relations)]
+    )
+    return store
+
+
+@pytest.mark.parametrize("others", [5, 20, 300])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Does Hub own Moonbase?",
+        "What does Hub secretly own, Moonbase?",
+        "What does Hub secretly own?",
+        "hub moonbase",
+    ],
+)
+def test_the_relation_that_is_asked_for_goes_before_all_others_of_a_hub(
+    memory: Memory, others: int, question: str
+) -> None:
+    store = hub(memory, others, ("Hub", "SECRETLY_OWNS", "Moonbase"))
+    assert plain(store, question)[0] == "Hub -> SECRETLY_OWNS -> Moonbase"
+
+
+@pytest.mark.parametrize("others", [30, 200])
+@pytest.mark.parametrize("sources", [SOURCES, ["graph"]])
+def test_what_it_leads_to_goes_before_the_others_too(
+    memory: Memory, others: int, sources: list[str]
+) -> None:
+    store = hub(memory, others, ("Hub", "HAS_SISTER", "Ines"), ("Ines", "WORKS_AT", "Acme"))
+    assert plain(store, "Where does Hub's sister work?", sources=sources)[:2] == [
+        "Hub -> HAS_SISTER -> Ines",
+        "Ines -> WORKS_AT -> Acme",
+    ]
+
+
+@pytest.mark.parametrize("vectors", ["none", "of nodes", "of all facts"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which company was acquired by Acme?",
+        "Did Acme acquire Tidewater Labs?",
+        "Whom has Acme acquired?",
+    ],
+)
+def test_the_text_that_is_asked_for_goes_before_all_others_of_a_hub(
+    open_memory: OpenMemory, vectors: str, question: str
+) -> None:
+    model = WordEmbedding()
+    embedder = LlamaIndexEmbedder(model) if vectors == "of all facts" else None
+    store = PlugmemPropertyGraphStore(open_memory(embedder=embedder))
+    people = [
+        f"{first} {last}"
+        for first in ("Anna", "Boris", "Carla", "Dmitri", "Elena", "Frank")
+        for last in ("Smith", "Ivanov", "Lopez", "Weber", "Rossi")
+    ]
+    texts = {f"c{number}": f"Acme hired {name}." for number, name in enumerate(people)}
+    put(store, texts | {"last": "Acme acquired Tidewater Labs."})
+    if vectors == "of nodes":
+        for node in store.get():
+            node.embedding = model.get_text_embedding(str(node))
+            store.upsert_nodes([node])
+    retriever = PlugmemGraphRetriever(store, embed_model=model if vectors == "of nodes" else None)
+    found = retriever.retrieve(question)
+    assert "last" in [one.node.node_id for one in found[:2]]
+    assert "Acme -> ACQUIRED -> Tidewater Labs" in "".join(lines(found))
+
+
+def test_a_hub_has_room_for_what_only_a_vector_finds(memory: Memory) -> None:
+    store = hub(memory, 100)
+    store.upsert_llama_nodes(
+        [
+            TextNode(id_="a", text="alpha", embedding=[1.0, 0.0]),
+            TextNode(id_="b", text="beta", embedding=[0.0, 1.0]),
+        ]
+    )
+    found = PlugmemGraphRetriever(store).retrieve(QueryBundle("Hub?", embedding=[0.1, 0.9]))
+    assert found[0].text == "beta"
+
+
+# -- entities with the same words
+
+
+def graph(memory: Memory, *relations: tuple[str, str, str]) -> PlugmemPropertyGraphStore:
+    store = PlugmemPropertyGraphStore(memory)
+    store.upsert_relations(
+        [Relation(source_id=a, label=label, target_id=b) for a, label, b in relations]
+    )
+    return store
+
+
+LANGUAGES = (
+    ("Ann", "KNOWS", "C++"),
+    ("C#", "INVENTED_BY", "Anders"),
+    ("C", "INVENTED_BY", "Dennis"),
+    ("C++", "INVENTED_BY", "Bjarne"),
+)
+
+
+@pytest.mark.parametrize("sources", [SOURCES, ["graph"]])
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_walk_does_not_go_on_with_another_entity_of_the_same_words(
+    memory: Memory, sources: list[str], order: int
+) -> None:
+    store = graph(memory, *LANGUAGES[::order])
+    assert plain(store, "What about Ann?", sources=sources) == [
+        "Ann -> KNOWS -> C++",
+        "C++ -> INVENTED_BY -> Bjarne",
+    ]
+
+
+def test_relations_that_the_memory_takes_for_one_are_all_followed(memory: Memory) -> None:
+    # Their edges have the same words at both ends.
+    kinds = [(name, "IS_A", "language") for name in ("C++", "C#", "C")]
+    store = graph(memory, *LANGUAGES, *kinds)
+    found = plain(store, "What about Ann?", sources=["graph"])
+    assert [text for text in found if "IS_A" in text] == ["C++ -> IS_A -> language"]
+
+
+@pytest.mark.parametrize(
+    ("question", "inventors"),
+    [
+        ("Who invented C++?", {"Bjarne"}),
+        ("Who invented C#", {"Anders"}),
+        ("C: who invented it?", {"Dennis"}),
+        ("who invented c?", {"Anders", "Bjarne", "Dennis"}),
+    ],
+)
+def test_of_names_with_the_same_words_the_one_in_the_question_is_meant(
+    memory: Memory, question: str, inventors: set[str]
+) -> None:
+    store = graph(memory, *LANGUAGES)
+    found = plain(store, question, sources=["graph"], depth=1)
+    assert {text.split(" -> ")[2] for text in found if "INVENTED" in text} == inventors
+    given = plain(store, "who?", entities=["C#"], sources=["graph"], depth=1)
+    assert given == ["C# -> INVENTED_BY -> Anders"]
+
+
+def test_accents_tell_entities_apart(memory: Memory) -> None:
+    store = graph(
+        memory, ("Ann", "KNOWS", "Jöhn"), ("John", "LIVES_IN", "Rome"), ("Jöhn", "LIVES_IN", "Bern")
+    )
+    assert set(plain(store, "What about Ann?", sources=["graph"])) == {
+        "Ann -> KNOWS -> Jöhn",
+        "Jöhn -> LIVES_IN -> Bern",
+    }
+
+
+def test_a_chunk_of_an_entity_with_the_same_words_is_not_shown(memory: Memory) -> None:
+    store = graph(memory, *LANGUAGES, ("x", "MENTIONS", "C#"), ("y", "MENTIONS", "C++"))
+    store.upsert_llama_nodes(
+        [TextNode(id_="x", text="A text from Redmond"), TextNode(id_="y", text="One from Aarhus")]
+    )
+    found = plain(store, "What about Ann?", sources=["graph"])
+    assert "One from Aarhus" in found
+    assert "A text from Redmond" not in found
 
 
 # -- what the question names
@@ -306,6 +471,33 @@ def test_a_filter_restricts_what_is_found(memory: Memory) -> None:
     ]
 
 
+def test_a_filter_restricts_the_relations_of_an_entity_that_words_find(memory: Memory) -> None:
+    store = PlugmemPropertyGraphStore(memory)
+    store.upsert_nodes([EntityNode(name="PG-7", properties={"about": "sewing", "year": 2024})])
+    for target, year in (("Attic", 2020), ("Cellar", 2024)):
+        store.upsert_relations(
+            [
+                Relation(
+                    label="STANDS_IN", source_id="PG-7", target_id=target, properties={"year": year}
+                )
+            ]
+        )
+    assert plain(store, "sewing", where={"year": 2024}) == ["PG-7 -> STANDS_IN -> Cellar"]
+    assert plain(store, "PG-7", where={"year": 2024}) == ["PG-7 -> STANDS_IN -> Cellar"]
+
+
+def test_the_walk_passes_through_what_a_filter_leaves_out(memory: Memory) -> None:
+    store = PlugmemPropertyGraphStore(memory)
+    for source, label, target, year in (
+        ("Mara", "HAS_SISTER", "Ines", 2020),
+        ("Ines", "WORKS_AT", "Acme", 2024),
+    ):
+        store.upsert_relations(
+            [Relation(label=label, source_id=source, target_id=target, properties={"year": year})]
+        )
+    assert plain(store, "Mara?", where={"year": 2024}) == ["Ines -> WORKS_AT -> Acme"]
+
+
 def test_a_floor_leaves_out_what_scores_lower(store: PlugmemPropertyGraphStore) -> None:
     found = PlugmemGraphRetriever(store, include_text=False).retrieve(QUESTION)
     floor = found[1].get_score()
@@ -350,6 +542,27 @@ def test_it_can_look_from_an_earlier_instant(memory: Memory, clock: Clock) -> No
     assert "Ines -> WORKS_AT -> Helvetia Foods" in then
     earlier = PlugmemPropertyGraphStore(memory, as_of=before)
     assert plain(earlier) == then
+
+
+def test_sources_are_shown_as_of_the_instant_asked(memory: Memory, clock: Clock) -> None:
+    store = PlugmemPropertyGraphStore(memory)
+    put(store, {"c": "Mara lives in Lisbon."})
+    before = clock()
+    clock.now += 1_000
+    store.upsert_llama_nodes([TextNode(id_="c", text="Mara lives in Porto now.")])
+    past = PlugmemPropertyGraphStore(memory, as_of=before)
+    for retriever in (
+        PlugmemGraphRetriever(store, as_of=before, sources=["graph"]),
+        PlugmemGraphRetriever(past),
+    ):
+        for found in (retriever.retrieve("Mara"), asyncio.run(retriever.aretrieve("Mara"))):
+            assert found
+            assert all("Mara lives in Lisbon." in one.text for one in found)
+    clock.now += 1_000
+    store.delete_llama_nodes(["c"])
+    [last] = PlugmemGraphRetriever(store, as_of=before).retrieve("Mara")
+    assert last.text.endswith("Mara lives in Lisbon.")
+    assert PlugmemGraphRetriever(store).retrieve("Mara") == []
 
 
 # -- vectors
