@@ -12,7 +12,7 @@ from plugmem_core.clock import MIN_MS
 from plugmem_core.config import MemoryConfig
 from plugmem_core.errors import CorruptError, InvalidInputError, PlugmemError, StorageError
 from plugmem_core.moving.files import check_path, staged
-from plugmem_core.moving.lines import Header
+from plugmem_core.moving.lines import MAX_SPACE_BYTES, Header
 from plugmem_core.moving.reading import LineReader, read_header
 from plugmem_core.moving.reports import Loss, Progress, SalvageReport, TransferReport, silent
 from plugmem_core.moving.spelling import header_line, record_line
@@ -32,6 +32,7 @@ from plugmem_core.store.transfer import (
     RelationRecord,
     ValueRecord,
 )
+from plugmem_core.text import check_text
 
 BATCH = 1_000
 """Rows of one transaction, and between two reports of progress."""
@@ -127,11 +128,13 @@ class _Writer:
 
     def _header(self) -> Header:
         extent = self._departures.extent()
-        try:
-            header = read_header(header_line(extent, ()))
-        except InvalidInputError as error:
-            self._damages.append(Damage("state", None, None, f"the embedder is unknown: {error}"))
-            header = read_header(header_line(extent._replace(space=None), ()))
+        if extent.space is not None:
+            try:
+                check_text(extent.space, "space", max_bytes=MAX_SPACE_BYTES)
+            except InvalidInputError as error:
+                self._damages.append(Damage("state", None, None, f"no embedder is named: {error}"))
+                extent = extent._replace(space=None)
+        header = read_header(header_line(extent, ()))
         assert header is not None  # noqa: S101 - for the type checker; it is one of ours
         return header
 

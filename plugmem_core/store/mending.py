@@ -22,7 +22,7 @@ _SPACES_USED = " UNION ".join(
     f"SELECT namespace FROM {table}" for table in ("facts", "entities", "aliases", "edges", "kv")
 )
 _IDS = {
-    "facts": "SELECT id FROM facts",
+    "facts": "SELECT id FROM facts UNION SELECT fact FROM purges UNION SELECT fact FROM vectors",
     "entities": f"SELECT id FROM entities UNION SELECT id FROM ({_ENTITIES_USED})",
     "edges": "SELECT id FROM edges",
 }

@@ -19,6 +19,7 @@ _SAMPLE = 4_194_304
 """Bytes looked at to find out how large a page is."""
 
 _FILE_HEADER = 100
+_MAGIC = b"SQLite format 3\0"
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 """Bytes of an integer, by its code in a row's header."""
 
@@ -144,9 +145,10 @@ class Pages:
     def free(self) -> tuple[set[int], bool]:
         """Return the pages that are in no use, and whether the list of them is sound."""
         found: set[int] = set()
-        if not self.count:
+        header = self.read(1) if self.count else b""
+        if not header.startswith(_MAGIC):
             return found, False
-        trunk, expected = struct.unpack_from(">II", self.read(1), 32)
+        trunk, expected = struct.unpack_from(">II", header, 32)
         while trunk:
             if trunk in found or not 1 < trunk <= self.count:
                 return found, False
