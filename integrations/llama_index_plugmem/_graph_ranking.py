@@ -93,11 +93,13 @@ def rank(result: RecallResult, reader: GraphReader, asked: Asked) -> Ranking:
     best = reader.memory.config.rrf_k + 1
 
     def scored(elements: Iterable[Element], *parts: Mapping[str, float]) -> list[Scored]:
-        return [
-            (one, sum(part.get(one.key, 0.0) for part in parts) * boosts.get(one.key, 1.0) / best)
-            for one in elements
-            if any(one.key in part for part in parts)
-        ]
+        answers = []
+        for one in elements:
+            if any(one.key in part for part in parts):
+                told = sum(part.get(one.key, 0.0) for part in parts)
+                # Not so finely that milliseconds of age tell equals apart.
+                answers.append((one, round(told * boosts.get(one.key, 1.0) / best, 9)))
+        return answers
 
     read = [one.element for one in others]
     walked = [one for one, _ in reached.relations.values() if one.key not in boosts]

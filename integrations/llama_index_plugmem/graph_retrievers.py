@@ -263,11 +263,13 @@ class PlugmemGraphRetriever(BasePGRetriever):
     # -- answering
 
     def _nodes(self, found: Ranking) -> Iterator[NodeWithScore]:
-        """Yield what was found, in no order; some of it may come twice."""
-        for chunk, score in found.chunks:
+        """Yield what was found; of what scores the same relations first, as they were added.
+
+        Some of it may come twice.
+        """
+        yield from self._lines(sorted(found.relations, key=_by_score)[: self._k])
+        for chunk, score in sorted(found.chunks, key=_by_score)[: self._k]:
             yield NodeWithScore(node=to_llama_node(chunk), score=score)
-        relations = sorted(found.relations, key=_by_score)[: self._k]
-        yield from self._lines(relations)
         told = {end for one, _ in found.relations for end in ends(one)} & found.start
         # What the walk started from it has told of already.
         entities = [one for one in found.entities if one[0].id not in told]
@@ -345,8 +347,9 @@ class PlugmemGraphRetriever(BasePGRetriever):
         return list(shown.values())
 
 
-def _by_score(scored: Scored) -> float:
-    return -scored[1]
+def _by_score(scored: Scored) -> tuple[float, int]:
+    element, score = scored
+    return -score, element.place
 
 
 def _text_node(key: str, text: str, properties: Mapping[str, Any]) -> TextNode:
