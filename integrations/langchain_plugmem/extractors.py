@@ -17,7 +17,7 @@ from plugmem_core.extraction.replies import (
     read_answer,
     read_reply,
 )
-from plugmem_core.extraction.running import faults_of
+from plugmem_core.extraction.running import FaultsOf
 from plugmem_core.inputs import check_type
 
 
@@ -64,7 +64,7 @@ class ChatModelExtractor:
         """
         if not check_passage(text).strip():
             return Graph()
-        with faults_of(self.model):
+        with FaultsOf(self.model):
             reply = self._asked.invoke(_messages(text))
         return self._read(reply)
 
@@ -72,7 +72,7 @@ class ChatModelExtractor:
         """`extract` by the model's own coroutine."""
         if not check_passage(text).strip():
             return Graph()
-        with faults_of(self.model):
+        with FaultsOf(self.model):
             reply = await self._asked.ainvoke(_messages(text))
         return self._read(reply)
 

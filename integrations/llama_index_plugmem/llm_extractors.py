@@ -18,7 +18,7 @@ from plugmem_core.extraction.replies import (
     read_answer,
     read_reply,
 )
-from plugmem_core.extraction.running import faults_of
+from plugmem_core.extraction.running import FaultsOf
 from plugmem_core.inputs import check_type
 from plugmem_core.verbs.base import twin
 
@@ -64,7 +64,7 @@ class LLMExtractor:
         """
         if not check_passage(text).strip():
             return Graph()
-        with faults_of(self.llm):
+        with FaultsOf(self.llm):
             if self._caller is None:
                 reply = self.llm.chat(_messages(text))
             else:
@@ -77,7 +77,7 @@ class LLMExtractor:
             return Graph()
         if unwrap(type(self.llm).achat) is unwrap(CustomLLM.achat):  # which calls `chat` and blocks
             return await twin(self.extract)(text)
-        with faults_of(self.llm):
+        with FaultsOf(self.llm):
             if self._caller is None:
                 reply = await self.llm.achat(_messages(text))
             else:

@@ -1,7 +1,6 @@
 """Asking an extractor, whoever wrote it, and what becomes of its faults."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,14 +28,14 @@ def extract_graph(extractor: Extractor, text: str) -> Graph:
     >>> extract_graph(OutlineExtractor(), text).relations
     (Relation(subject='lea', predicate='sister', object='tom'),)
     """
-    with faults_of(extractor):
+    with FaultsOf(extractor):
         found = extractor.extract(text)
     return orient_kinship(text, _checked(found, extractor))
 
 
 async def aextract_graph(extractor: Extractor, text: str) -> Graph:
     """The same without blocking the event loop: by `aextract`, or in a worker thread."""
-    with faults_of(extractor):
+    with FaultsOf(extractor):
         if isinstance(extractor, AsyncExtractor):
             found = await extractor.aextract(text)
         else:
@@ -44,9 +43,10 @@ async def aextract_graph(extractor: Extractor, text: str) -> Graph:
     return await twin(orient_kinship)(text, _checked(found, extractor))
 
 
-@contextmanager
-def faults_of(part: object) -> Iterator[None]:
-    """Let what fails in a part that a caller gave be a fault of the service.
+class FaultsOf:
+    """A block in which what fails in a part that a caller gave is a fault of the service.
+
+    Not a generator under `contextmanager`, which lets a `StopIteration` out as it was.
 
     Args:
         part: Its class is named in the message.
@@ -55,19 +55,30 @@ def faults_of(part: object) -> Iterator[None]:
         InvalidInputError: As raised inside: the input was refused.
         ServiceError: Anything else went wrong; the cause says what.
     """
-    try:
-        yield
-    except (InvalidInputError, ServiceError):
-        raise
-    except Exception as error:
-        raise ServiceError(
-            f"{type(part).__name__} failed with {type(error).__name__}; its cause says more"
-        ) from error
+
+    def __init__(self, part: object) -> None:
+        self._part = type(part).__name__
+
+    def __enter__(self) -> None:
+        """Nothing is prepared."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception) and not isinstance(error, InvalidInputError | ServiceError):
+            raise ServiceError(
+                f"{self._part} failed with {type(error).__name__}; its cause says more"
+            ) from error
 
 
 def _checked(found: object, extractor: Extractor) -> Graph:
     try:
-        return _graphs.validate_python(found)
+        # Pydantic would fill in what a shorter one lacks, and take an empty one for a graph.
+        is_whole = isinstance(found, list | tuple) and len(found) == len(Graph._fields)
+        return _graphs.validate_python(found if is_whole else None)
     except ValidationError as error:
         raise ServiceError(
             f"{type(extractor).__name__} returned {shown(found)}; an extractor returns a Graph"

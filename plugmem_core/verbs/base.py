@@ -40,13 +40,21 @@ def twin(verb: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
         loop = asyncio.get_running_loop()
         context = copy_context()
         context.run(EVENT_LOOP.set, loop)
-        work = partial(context.run, verb, *args, **kwargs)
+        work = partial(context.run, _finished, verb, *args, **kwargs)
         return await loop.run_in_executor(_workers(loop), work)
 
     asynchronous.__name__ = f"a{verb.__name__}"
     asynchronous.__qualname__ = verb.__qualname__.replace(verb.__name__, asynchronous.__name__)
     asynchronous.__doc__ = f"`{verb.__name__}` in a worker thread; the event loop runs on."
     return asynchronous
+
+
+def _finished(verb: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a verb; a `StopIteration` out of it, which no future takes, becomes an error."""
+    try:
+        return verb(*args, **kwargs)
+    except StopIteration as error:
+        raise RuntimeError("StopIteration was raised in a worker thread") from error
 
 
 def _workers(loop: asyncio.AbstractEventLoop) -> ThreadPoolExecutor:

@@ -106,6 +106,16 @@ async def test_any_other_failure_is_the_services_with_its_cause(fault: Exception
         await aextract_graph(SayingAsync(fault), "a")
 
 
+@pytest.mark.timeout(20)
+async def test_an_extractor_that_runs_out_of_answers_has_failed() -> None:
+    with pytest.raises(ServiceError, match="Saying failed with StopIteration"):
+        extract_graph(Saying(StopIteration()), "a")
+    with pytest.raises(ServiceError, match="Saying failed with RuntimeError"):
+        await aextract_graph(Saying(StopIteration()), "a")
+    with pytest.raises(ServiceError, match="SayingAsync failed with RuntimeError"):
+        await aextract_graph(SayingAsync(StopIteration()), "a")
+
+
 def test_an_interrupt_is_no_failure() -> None:
     with pytest.raises(KeyboardInterrupt):
         extract_graph(Saying(KeyboardInterrupt()), "a")
@@ -124,7 +134,11 @@ def test_plain_lists_and_tuples_of_the_right_shape_will_do() -> None:
         None,
         5,
         "text",
+        [],
+        {},
+        {"facts": [], "relations": [], "attributes": []},
         [ExtractedFact("a")],
+        ([ExtractedFact("a")], []),
         Graph(facts=("a",)),
         Graph(facts=(ExtractedFact(5),)),
         Graph(facts=(ExtractedFact("a", "bc"),)),

@@ -12,6 +12,7 @@ import pytest
 from clocks import Clock
 
 from plugmem_core import ClosedError, HashingEmbedder, Memory, NotFoundError
+from plugmem_core.verbs.base import twin
 
 VERBS = [
     "remember", "remember_many", "remember_guarded", "revise", "forget", "forget_many", "link",
@@ -113,6 +114,12 @@ async def test_twins_answer_as_the_verbs_do(
 async def test_a_twin_raises_what_the_verb_raises(memory: Memory) -> None:
     with pytest.raises(NotFoundError):
         await memory.aforget(7)
+
+
+@pytest.mark.timeout(20)
+async def test_a_twin_that_an_iterator_ran_out_in_ends_too() -> None:
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await twin(next)(iter([]))
 
 
 async def test_an_async_context_closes_the_memory() -> None:
