@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial, wraps
+from functools import wraps
 from hashlib import blake2b
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -40,21 +40,19 @@ def twin(verb: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
         loop = asyncio.get_running_loop()
         context = copy_context()
         context.run(EVENT_LOOP.set, loop)
-        work = partial(context.run, _finished, verb, *args, **kwargs)
+
+        def work() -> R:
+            try:
+                return context.run(verb, *args, **kwargs)
+            except StopIteration as error:  # no future would take it, and the await never end
+                raise RuntimeError("StopIteration was raised in a worker thread") from error
+
         return await loop.run_in_executor(_workers(loop), work)
 
     asynchronous.__name__ = f"a{verb.__name__}"
     asynchronous.__qualname__ = verb.__qualname__.replace(verb.__name__, asynchronous.__name__)
     asynchronous.__doc__ = f"`{verb.__name__}` in a worker thread; the event loop runs on."
     return asynchronous
-
-
-def _finished(verb: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a verb; a `StopIteration` out of it, which no future takes, becomes an error."""
-    try:
-        return verb(*args, **kwargs)
-    except StopIteration as error:
-        raise RuntimeError("StopIteration was raised in a worker thread") from error
 
 
 def _workers(loop: asyncio.AbstractEventLoop) -> ThreadPoolExecutor:
