@@ -38,7 +38,7 @@ KEYS = ("k", "other")
 SPACES: tuple[Namespace, ...] = ((), ("x",), ("x", "y"), ("xy",))
 NUMBERS = (0, 1, 2)
 COLLECTIONS = ("settings", "Settings")
-PLACES = ("p", "q", "r")
+PLACES = ("p", "q")
 
 texts = st.sampled_from(TEXTS)
 names = st.sampled_from(NAMES)
@@ -47,11 +47,12 @@ metadata = st.sampled_from([{}, *({"n": number} for number in NUMBERS)])
 spaces = st.sampled_from(((), (), *SPACES))
 instants = st.integers(-4, 4).map(lambda offset: ("instant", offset))  # counted from now
 ttls = st.sampled_from([2, 5, 9])
-some_ids = st.integers(0, 99).map(lambda choice: ("id", choice))  # counted from the newest
+some_ids = st.integers(0, 99).map(lambda choice: ("id", choice))  # mostly of current facts
 handles = st.integers(0, 2)
 links = st.lists(st.tuples(st.just("knows"), names), max_size=2)
 pairs = st.lists(st.tuples(spaces, st.sampled_from(KEYS)), max_size=2)
 values = st.dictionaries(st.sampled_from(PLACES), st.integers(0, 9), max_size=2)
+collections = st.sampled_from((*COLLECTIONS, "settings"))
 vectors = st.sampled_from([(1.0, 0.0), (0.0, 1.0)])
 
 
@@ -100,9 +101,9 @@ edges = st.fixed_dictionaries(
     },
 )
 erasures = st.one_of(
-    st.fixed_dictionaries({"ids": st.lists(some_ids, max_size=2), "namespace": spaces}),
-    st.fixed_dictionaries({"entity": names, "namespace": spaces}),
-    st.fixed_dictionaries({"key": st.sampled_from(KEYS), "namespace": spaces}),
+    st.fixed_dictionaries({"ids": st.lists(some_ids, max_size=2), "namespace": often((), spaces)}),
+    st.fixed_dictionaries({"entity": names, "namespace": often((), spaces)}),
+    st.fixed_dictionaries({"key": st.sampled_from(KEYS), "namespace": often((), spaces)}),
     st.fixed_dictionaries({"namespace": st.sampled_from(SPACES[1:])}),
 )
 
@@ -180,7 +181,10 @@ class MemoryMachine(RuleBasedStateMachine):
         """Arguments with ids and instants of this moment for what was drawn."""
         match drawn:
             case ("id", int(choice)):
-                return max(0, len(self.model.facts) - choice % (len(self.model.facts) + 1))
+                current = [fact.id for fact in self.model.current()]
+                everything = [*range(len(self.model.facts) + 1)]  # one more than there are
+                chosen = current if choice % 4 and current else everything
+                return chosen[-1 - choice // 4 % len(chosen)]
             case ("instant", int(offset)):
                 return self.world.now + offset * SECOND
             case dict():
@@ -287,15 +291,15 @@ class MemoryMachine(RuleBasedStateMachine):
         else:
             self.both(handle, "rename_tag", tag, new, namespace=namespace)
 
-    @rule(handle=handles, collection=st.sampled_from(COLLECTIONS), values=values, namespace=spaces)
+    @rule(handle=handles, collection=collections, values=values, namespace=often((), spaces))
     def put_values(
         self, handle: int, collection: str, values: Options, namespace: Namespace
     ) -> None:
         self.both(handle, "put_values", collection, values, namespace=namespace)
 
     @rule(
-        handle=handles, collection=st.sampled_from(COLLECTIONS),
-        keys=st.lists(st.sampled_from(PLACES), max_size=2), namespace=spaces,
+        handle=handles, collection=collections,
+        keys=st.lists(st.sampled_from(PLACES), max_size=2), namespace=often((), spaces),
     )  # fmt: skip
     def delete_values(
         self, handle: int, collection: str, keys: list[str], namespace: Namespace
