@@ -30,11 +30,12 @@ class ServiceConfig(BaseModel):
         max_recall: Most memories of one answer; a larger `k` counts as this.
         max_pool: Most candidates of `recall_fused`; a larger `pool` counts as this.
         max_hops: Most edges walked from a seed; more counts as this.
-        max_degree: Most edges read at each node of a walk, in each direction.
+        max_degree: Most edges followed at each node of a walk, in each direction.
         max_nodes: Most nodes of one walk, seeds included.
         max_edges: Most edges of one walk.
         max_relations: Most relations of an entity's profile, in each direction.
-        max_scanned: Most edges looked at for it, in each direction.
+        max_scanned: Most edges looked at for it, or at a node for those that pass a filter,
+            in each direction.
 
     >>> ServiceConfig(mode="vector").max_fact
     2048

@@ -8,7 +8,8 @@ from plugmem_core.service.arguments import check_question, clamp
 from plugmem_core.service.base import ServiceVerbs
 from plugmem_core.service.config import Mode
 from plugmem_core.service.identity import ABOUT, MENTIONS, entity_id
-from plugmem_core.service.records import EntityProfile, EntityRelation, Evidence, EvidenceNode, Link
+from plugmem_core.service.records import EntityProfile, EntityRelation, Evidence, EvidenceNode
+from plugmem_core.service.store import Direction
 from plugmem_core.service.walk import Course, check_course, walk
 from plugmem_core.text import check_text
 from plugmem_core.verbs.base import twin
@@ -101,11 +102,8 @@ relations_truncated=False, relations_in_truncated=False)
         found = self._store.get([node]).get(node)
         if found is None or not found.is_entity:
             return EntityProfile(found=False, id=0, name=asked)
-        links = self._store.links(node)
-        starting = [link for link in links if link.source == node]
-        ending = [link for link in links if link.target == node]
-        relations, more = self._relations({link: link.target for link in starting})
-        relations_in, more_in = self._relations({link: link.source for link in ending})
+        relations, more = self._relations(node, "out")
+        relations_in, more_in = self._relations(node, "in")
         return EntityProfile(
             found=True,
             id=node,
@@ -120,15 +118,18 @@ relations_truncated=False, relations_in_truncated=False)
     awhy = twin(why)
     aentity = twin(entity)
 
-    def _relations(self, ends: Mapping[Link, int]) -> tuple[tuple[EntityRelation, ...], bool]:
-        """Return the typed ones of some edges, and whether any had to be left out."""
-        scanned = list(ends.items())[: self._config.max_scanned]
-        typed = [(link, end) for link, end in scanned if link.relation not in (ABOUT, MENTIONS)]
-        live = self._store.get(end for _, end in typed)
+    def _relations(
+        self, entity: int, direction: Direction
+    ) -> tuple[tuple[EntityRelation, ...], bool]:
+        """Return the typed edges at an entity, and whether any had to be left out."""
+        scanned = self._config.max_scanned
+        [near] = self._store.neighbours([entity], direction, scanned).values()
+        typed = [link for link in near.links if link.relation not in (ABOUT, MENTIONS)]
+        live = self._store.get(link.far_end(entity) for link in typed)
         found = [
             EntityRelation(link.relation, end, live[end].content)
-            for link, end in typed
+            for link, end in ((link, link.far_end(entity)) for link in typed)
             if end in live
         ]
         most = self._config.max_relations
-        return tuple(found[:most]), len(ends) > len(scanned) or len(found) > most
+        return tuple(found[:most]), near.total > scanned or len(found) > most

@@ -90,6 +90,10 @@ class Link:
     target: int
     relation: str
 
+    def far_end(self, near: int) -> int:
+        """Return the end that is not `near`."""
+        return self.target if self.source == near else self.source
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceNode:

@@ -2,8 +2,9 @@
 
 A filter holds for the whole walk: a memory that fails it is neither met nor walked through.
 Entities have no metadata of their own to pass by, so an entity is met from a memory that
-mentions it, and from another entity only if some memory that passes mentions it (the first
-`max_degree` are looked at). Otherwise one tenant's names would lead to another's.
+mentions it, and from another entity only if some memory that passes mentions it. Otherwise
+one tenant's names would lead to another's. Of a node with many edges, the first `max_scanned`
+are looked at for the `max_degree` that pass.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,12 +13,12 @@ from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from plugmem_core.errors import InvalidInputError, shown
-from plugmem_core.filters import parse_filter
+from plugmem_core.filters import Filter, parse_filter
 from plugmem_core.service.config import ServiceConfig
 from plugmem_core.service.fusion import idf
 from plugmem_core.service.identity import MENTIONS
 from plugmem_core.service.records import EvidencePath, Link
-from plugmem_core.service.store import Direction, MemoryStore, StoredMemory
+from plugmem_core.service.store import Degree, Direction, MemoryStore, StoredMemory
 
 Course: TypeAlias = Literal["out", "both"]
 """Along the edges only, or against them too."""
@@ -154,20 +155,49 @@ class _Walker:
         for direction in _DIRECTIONS[self._course]:
             found = self._store.neighbours(batch, direction, self._config.max_degree)
             for one, degree in found.items():
-                links[one] += degree.links
-                self.walked.truncated |= degree.total > self._config.max_degree
+                links[one] += self._near(one, direction, degree)
                 if direction == "out":
                     degrees[one] = degree.total
-        far = {_far_end(link, one) for one in batch for link in links[one]}
+        far = {link.far_end(one) for one in batch for link in links[one]}
         live = self._store.get(sorted(far))
         met: list[int] = []
         for one in batch:
             step = self._config.path_decay * self._through(one, degrees[one])
             for link in links[one]:
-                other = live.get(_far_end(link, one))
+                other = live.get(link.far_end(one))
                 if other is not None and self._follow(link, one, other, hop, step):
                     met.append(other.id)
         return met
+
+    def _near(self, one: int, direction: Direction, degree: Degree) -> Sequence[Link]:
+        """Return the edges to follow at a node: the first `max_degree`, of those that pass."""
+        most = self._config.max_degree
+        if degree.total <= most:
+            return degree.links
+        if self._filter is None:
+            self.walked.truncated = True
+            return degree.links
+        # What fails must not use up the bound, or one tenant's memories hide another's.
+        scanned = self._config.max_scanned
+        [whole] = self._store.neighbours([one], direction, scanned).values()
+        passing = list(islice(self._passing(one, whole.links), most + 1))
+        self.walked.truncated |= len(passing) > most or whole.total > scanned
+        return passing[:most]
+
+    def _passing(self, one: int, links: Sequence[Link]) -> Iterator[Link]:
+        """Yield the edges at a node that lead to what the walk has met, or may meet."""
+        origin, met = self.walked.nodes[one].memory, self.walked.nodes
+        far = self._read([link.far_end(one) for link in links])
+        for link, other in zip(links, far, strict=True):
+            if other is not None and (other.id in met or self._admits(origin, other)):
+                yield link
+
+    def _read(self, ids: Sequence[int]) -> Iterator[StoredMemory | None]:
+        """Yield nodes in order, read a few at a time."""
+        for start in range(0, len(ids), self._config.max_degree):
+            chunk = ids[start : start + self._config.max_degree]
+            live = self._store.get(chunk)
+            yield from map(live.get, chunk)
 
     def _follow(self, link: Link, origin: int, other: StoredMemory, hop: int, step: float) -> bool:
         """Take an edge; return whether it led to a node for the first time."""
@@ -199,19 +229,15 @@ class _Walker:
             return True
         if not other.is_entity:
             return self._filter.matches(other.metadata)
-        return not origin.is_entity or self._is_mentioned(other.id)
+        return not origin.is_entity or self._is_mentioned(other, self._filter)
 
-    def _is_mentioned(self, entity: int) -> bool:
-        if entity not in self._admitted:
-            [degree] = self._store.neighbours([entity], "out", self._config.max_degree).values()
-            near = [link.target for link in degree.links if link.relation == MENTIONS]
-            self._admitted[entity] = any(
-                self._filter is not None and self._filter.matches(memory.metadata)
-                for memory in self._store.get(near).values()
-                if not memory.is_entity
+    def _is_mentioned(self, entity: StoredMemory, passing: Filter) -> bool:
+        if entity.id not in self._admitted:
+            scanned = self._config.max_scanned
+            [near] = self._store.neighbours([entity.id], "out", scanned).values()
+            mentions = [link.target for link in near.links if link.relation == MENTIONS]
+            self._admitted[entity.id] = any(
+                memory is not None and not memory.is_entity and passing.matches(memory.metadata)
+                for memory in self._read(mentions)
             )
-        return self._admitted[entity]
-
-
-def _far_end(link: Link, one: int) -> int:
-    return link.target if link.source == one else link.source
+        return self._admitted[entity.id]

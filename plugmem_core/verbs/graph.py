@@ -20,6 +20,9 @@ from plugmem_core.store import Transaction, dump_json, load_object
 from plugmem_core.text import check_text
 from plugmem_core.verbs.base import MAX_PAGE, Verbs, decode_cursor, encode_cursor, first_page, twin
 
+MAX_NEIGHBOURS = 1_000_000
+"""Most edges of an entity in one answer."""
+
 
 class GraphVerbs(Verbs):
     """Verbs over entities and edges."""
@@ -184,7 +187,7 @@ class GraphVerbs(Verbs):
         Args:
             entities: Names, 1,024 at most.
             direction: `"out"` for edges that start at them, `"in"` for those that end there.
-            limit: Most edges of each.
+            limit: Most edges of each, 1,000,000 at most.
             namespace: The scope of the entities; not those below it.
 
         Returns:
@@ -202,7 +205,7 @@ class GraphVerbs(Verbs):
         names = check_names(entities, "entities")
         if direction not in ("out", "in"):
             raise InvalidInputError(f'direction is {shown(direction)}; give "out" or "in"')
-        most = check_count(limit, "limit", most=MAX_PAGE)
+        most = check_count(limit, "limit", most=MAX_NEIGHBOURS)
         scope = check_namespace(namespace)
         engine = self._ready()
         with engine.gate:

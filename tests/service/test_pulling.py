@@ -2,7 +2,7 @@
 
 import pytest
 
-from plugmem_core.context import ContextDesk, MemoryScope
+from plugmem_core.context import ContextDesk, DictValues, MemoryScope
 from plugmem_core.service import MemoryService, ServiceConfig, memory_id
 from service.conftest import Compass, OpenService, contents
 
@@ -37,21 +37,8 @@ def test_a_scope_says_how_many_and_how_far(pumps: MemoryService) -> None:
     assert pumps.pull(" ", MemoryScope()) == []
 
 
-class Values:
-    """A store of values that keeps nothing: what is compiled needs none of it."""
-
-    def put_values(self, collection: str, values: object, *, namespace: object = ()) -> None:
-        pass
-
-    def get_values(self, collection: str, keys: object = None, *, namespace: object = ()) -> dict:  # type: ignore[type-arg] # it is empty
-        return {}
-
-    def delete_values(self, collection: str, keys: object, *, namespace: object = ()) -> int:
-        return 0
-
-
 def test_a_desk_compiles_them_into_its_context(pumps: MemoryService) -> None:
-    desk = ContextDesk(Values(), pull=pumps.pull)
+    desk = ContextDesk(DictValues(), pull=pumps.pull)
     request = {
         "query": "why does it leak?",
         "fragments": [{"content": "Be brief."}],

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugmem_core import InvalidInputError
-from plugmem_core.extraction import ExtractedFact, Graph, Relation
+from plugmem_core.extraction import ExtractedFact, Graph, OutlineExtractor, Relation
 from plugmem_core.service import (
     DictStore,
     Evidence,
@@ -183,6 +183,60 @@ def test_the_bounds_are_those_that_are_documented() -> None:
     star(service, 65)
     found = service.why("hub")
     assert (len(found.nodes), found.truncated) == (65, True)
+
+
+@pytest.mark.parametrize("direction", ["out", "both"])
+def test_what_fails_the_filter_uses_up_none_of_the_edges_of_a_node(
+    open_service: OpenService, direction: str
+) -> None:
+    service = open_service(config=ServiceConfig(max_degree=4))
+    outline = OutlineExtractor()
+    crowd = "\n".join(f"note {n} | bern" for n in range(9))
+    service.remember_extracted(crowd, metadata={"t": "b"}, extractor=outline)
+    own = "zug station | bern\n" + "\n".join(f"late answer {n} | bern" for n in range(4))
+    service.remember_extracted(own, metadata={"t": "a"}, extractor=outline)
+    found = service.why("zug station", where={"t": "a"}, direction=direction)
+    assert contents(found.nodes) == [
+        "zug station", "Entity: bern", *(f"late answer {n}" for n in range(3))
+    ]  # fmt: skip
+    assert found.truncated
+    fused = service.recall_fused("zug station", where={"t": "a"})
+    assert [one.graph > 0 for one in fused] == [
+        one.content in contents(found.nodes[2:]) for one in fused
+    ]
+
+
+def test_a_walk_is_whole_when_all_that_passes_was_followed(open_service: OpenService) -> None:
+    service = open_service(config=ServiceConfig(max_degree=2))
+    outline = OutlineExtractor()
+    service.remember_extracted("a | x\nb | x\nc | x", metadata={"t": 1}, extractor=outline)
+    service.remember_extracted("d | x\ne | x", metadata={"t": 2}, extractor=outline)
+    found = service.why("d", where={"t": 2})
+    assert contents(found.nodes) == ["d", "Entity: x", "e"]
+    assert not found.truncated
+
+
+def test_an_entity_is_met_however_late_it_was_mentioned_by_what_passes(
+    open_service: OpenService,
+) -> None:
+    service = open_service(config=ServiceConfig(max_degree=2))
+    outline = OutlineExtractor()
+    service.remember_extracted("\n".join(f"n{n} | y" for n in range(5)), extractor=outline)
+    own = "start | x\nend | y\nedge: x | near | y"
+    service.remember_extracted(own, metadata={"t": 1}, extractor=outline)
+    found = service.why("start", 4, where={"t": 1})
+    assert contents(found.nodes) == ["start", "Entity: x", "Entity: y", "end"]
+
+
+def test_so_many_edges_are_looked_at_for_those_that_pass(open_service: OpenService) -> None:
+    service = open_service(config=ServiceConfig(max_degree=1, max_scanned=3))
+    outline = OutlineExtractor()
+    service.remember_extracted("seed | x", metadata={"t": 1}, extractor=outline)
+    service.remember_extracted("\n".join(f"n{n} | x" for n in range(5)), extractor=outline)
+    service.remember_extracted("late | x", metadata={"t": 1}, extractor=outline)
+    found = service.why("seed", where={"t": 1})
+    assert contents(found.nodes) == ["seed", "Entity: x"]
+    assert found.truncated
 
 
 @given(
