@@ -201,6 +201,106 @@ def test_names_that_are_only_near_each_other_have_no_relation(text: str) -> None
     assert said(text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # denied
+        "Neither Anna nor Bob lives in Rome.",
+        "Not one of Anna or Bob works at Globex.",
+        "It is false that Bob works at Globex.",
+        "It isn’t true that Bob works at Globex.",
+        "There is no evidence that Bob lives in Rome.",
+        "Nothing proves that Bob lives in Rome.",
+        "That Bob works at Globex is untrue.",
+        "The rumour that Bob lives in Rome is wrong.",
+        # doubted
+        "Nobody believes Bob lives in Rome.",
+        "Hardly anyone thinks Bob works at Globex.",
+        "We doubt that Bob lives in Rome.",
+        "Anna doubts Bob works at Globex.",
+        "It is unlikely that Bob lives in Rome.",
+        "Perhaps Bob works at Globex.",
+        "Allegedly Bob works at Globex.",
+        "Bob supposedly lives in Rome.",
+        "Bob hardly knows Anna.",
+        "Bob lives in Rome, probably.",
+        # reported
+        "Anna thinks Bob works at Globex.",
+        "Anna said that Bob works at Globex.",
+        "Anna denied that Bob works at Globex.",
+        "Carl dreamed that Bob lives in Rome.",
+        "According to Carl, Bob lives in Rome.",
+        "Bob lives in Rome, Carl claims.",
+        "Rumour has it that Bob lives in Rome.",
+        "They say that Anna likes tea and Bob works at Globex.",
+        # supposed
+        "Suppose Bob works at Globex.",
+        "Imagine Bob works at Globex.",
+        "Had Bob joined Globex, we would know.",
+        # 's is "is"
+        "Anna's leaving Globex.",
+        "Anna's not Bob's sister.",
+        "Anna's never Bob.",
+        "Anna's only Bob.",
+        "Anna's no longer at Globex.",
+    ],
+)
+def test_what_is_denied_doubted_reported_or_supposed_is_not_said(text: str) -> None:
+    assert said(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Anna doubts it, but Bob lives in Rome.", ["Bob LIVES_IN Rome"]),
+        ("Nobody came. Bob lives in Rome.", ["Bob LIVES_IN Rome"]),
+        ("Ines likes Acme; nobody believes Bob lives in Rome.", ["Ines LIKES Acme"]),
+        ("Everyone knows that Bob lives in Rome.", ["Bob LIVES_IN Rome"]),
+        ("Bob lives in Rome, and nobody knows why.", ["Bob LIVES_IN Rome"]),
+        ("Bob lives in Rome, which seems nice.", ["Bob LIVES_IN Rome"]),
+        ("Bob lives in Rome, not in Bern.", ["Bob LIVES_IN Rome"]),
+        ("England's king Charles slept. We saw England.", ["England HAS_KING Charles"]),
+        ("Mara's only sister is Ines.", ["Mara HAS_ONLY_SISTER Ines"]),
+        ("We heard No Doubt. No Doubt hired Mara.", ["No Doubt HIRED Mara"]),
+    ],
+)
+def test_what_is_denied_elsewhere_is_said(text: str, expected: list[str]) -> None:
+    assert said(text, known=["No Doubt"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Anna no longer works at Globex.", ["Anna NO_LONGER_WORKS_AT Globex"]),
+        ("Anna is no longer with Globex.", ["Anna IS_NO_LONGER_WITH Globex"]),
+        ("Anna never worked at Globex.", ["Anna NEVER_WORKED_AT Globex"]),
+        ("Anna also still works at Globex.", ["Anna ALSO_STILL_WORKS_AT Globex"]),
+    ],
+)
+def test_the_words_before_a_verb_are_said_too(text: str, expected: list[str]) -> None:
+    assert said(text) == expected
+    assert names(text) == ["Anna", "Globex"]
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("New York City is large.", ["New York"], ["New York"]),
+        ("We went to New York City Hall.", ["New York"], ["New York"]),
+        ("We met Mayor Ines Weber.", ["Ines Weber"], ["Ines Weber"]),
+        ("He studied at the University of New York.", ["New York"], ["New York"]),
+        ("We saw the City. New York City is large.", ["New York"], ["City", "New York"]),
+        ("We saw New York, Boston and Rome.", ["New York"], ["New York", "Boston", "Rome"]),
+        ("In New York Mara slept. We know Mara.", ["New York"], ["New York", "Mara"]),
+        ("We know Mara's Rex.", ["Mara"], ["Mara", "Rex"]),
+    ],
+)
+def test_the_rest_of_a_longer_name_than_is_known_is_none(
+    text: str, known: list[str], expected: list[str]
+) -> None:
+    assert names(text, known=known) == expected
+
+
 def test_who_is_given_something_is_not_what_does_something() -> None:
     assert said("Mary gave John keys to Acme.") == ["Mary GAVE John"]
 

@@ -48,6 +48,14 @@ def test_names_become_entities_and_what_is_said_about_them_relations() -> None:
     ]
 
 
+def test_what_is_denied_or_reported_is_a_mention_and_no_relation() -> None:
+    text = "Neither Anna nor Bob lives in Rome. Nobody believes Bob works at Globex."
+    [node] = RuleExtractor()([TextNode(id_="c1", text=text)])
+    assert relations(node) == [
+        ("c1", "MENTIONS", name) for name in ("Anna", "Bob", "Rome", "Globex")
+    ]
+
+
 def test_mentions_can_be_left_out() -> None:
     [node] = RuleExtractor(mentions=False)([TextNode(id_="c1", text=TEXT)])
     assert relations(node) == [("Mara", "HAS_SISTER", "Ines"), ("Ines", "WORKS_AT", "Acme")]

@@ -1,6 +1,6 @@
 """Names in prose: runs of capitalised words, identifiers, quoted titles."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
 from plugmem_core.extraction.prose.lexemes import Lexeme, Sentence, is_initial
@@ -9,6 +9,7 @@ from plugmem_core.extraction.prose.words import (
     ARTICLES,
     AUXILIARIES,
     CALENDAR,
+    DOUBTING,
     IMPERATIVES,
     NOT_NAMES,
     PARTICLES,
@@ -80,25 +81,57 @@ def find_runs(lexemes: list[Lexeme], sentences: list[Sentence], taken: set[int])
             place = last + 1
 
 
-def choose_names(lexemes: list[Lexeme], runs: list[Run]) -> Iterator[tuple[int, int]]:
-    """Yield the places of the first and last lexeme of each run that is a name."""
+def choose_names(
+    lexemes: list[Lexeme], runs: list[Run], parts: Set[Run] = frozenset()
+) -> Iterator[tuple[int, int]]:
+    """Yield the places of the first and last lexeme of each run that is a name.
+
+    Args:
+        lexemes: The text.
+        runs: What may be names.
+        parts: Those that stand beside a known name: they may be the rest of a longer one, so
+            they are names only if they are elsewhere.
+    """
     plain = {lexeme.text for lexeme in lexemes if lexeme.text.islower()}
+    whole = [run for run in runs if run not in parts]
     inside = {
         lexemes[place].text
-        for run in runs
+        for run in whole
         if not run.heading
         for place in range(run.first + run.initial, run.last + 1)
     }
     # Who does something in one sentence is a name in the others, too.
     inside |= {
         lexemes[run.first].text
-        for run in runs
+        for run in whole
         if run.first == run.last and _is_subject(lexemes, run.first, inside, plain)
     }
     for run in runs:
         chosen = _trimmed(lexemes, run, inside, plain)
-        if chosen is not None:
+        if chosen is not None and (run not in parts or _is_all_in(lexemes, chosen, inside)):
             yield chosen
+
+
+def find_parts(
+    lexemes: list[Lexeme],
+    sentences: list[Sentence],
+    runs: list[Run],
+    known: Iterable[tuple[int, int]],
+) -> set[Run]:
+    """Return the runs that would be one name with a known one: `City` in New York City."""
+    stops = {
+        place: sentence.stop
+        for sentence in sentences
+        for place in range(sentence.first, sentence.stop)
+    }
+    spans = list(known)
+    behind = {_joined(lexemes, last, stops[last]) for _, last in spans}
+    begun = {first for first, _ in spans}
+    return {
+        run
+        for run in runs
+        if run.first in behind or _joined(lexemes, run.last, stops[run.last]) in begun
+    }
 
 
 def is_identifier(word: str) -> bool:
@@ -117,6 +150,19 @@ def is_verb(word: str) -> bool:
     if len(word) < 4 or not (word.isascii() and word.isalpha()):
         return False
     return word.endswith("ed") or (word[-1] == "s" and not word.endswith(("ss", "us", "is")))
+
+
+def after_adverbs(words: list[str]) -> list[str]:
+    """Return words without those that may stand before a verb: `never`, `no longer`."""
+    start = 0
+    while start < len(words):
+        if words[start : start + 2] == ["no", "longer"]:
+            start += 2
+        elif words[start] in ADVERBS or words[start] in DOUBTING:
+            start += 1
+        else:
+            break
+    return words[start:]
 
 
 def _closing(lexemes: list[Lexeme], place: int) -> int | None:
@@ -200,11 +246,11 @@ def _joined(lexemes: list[Lexeme], place: int, stop: int) -> int:
 
 
 def _run(lexemes: list[Lexeme], first: int, last: int, sentence: Sentence) -> Run:
-    words = lexemes[sentence.first : first]
-    begins = not any(lexeme.kind != "mark" for lexeme in words)
+    # By places, and not by slices: a text may be one sentence.
+    begins = all(lexemes[place].kind == "mark" for place in range(sentence.first, first))
     quoted = first > sentence.first and lexemes[first - 1].text in _QUOTES
-    rest = lexemes[last + 1 : sentence.stop]
-    label = sentence.end in ("\n", ":") and all(lexeme.text == ":" for lexeme in rest)
+    closed = all(lexemes[place].text == ":" for place in range(last + 1, sentence.stop))
+    label = sentence.end in ("\n", ":") and closed
     return Run(first, last, begins or quoted, begins and label)
 
 
@@ -255,6 +301,11 @@ def _stands(lexemes: list[Lexeme], place: int, inside: set[str], *, initial: boo
     return not initial or is_identifier(word) or word in inside
 
 
+def _is_all_in(lexemes: list[Lexeme], span: tuple[int, int], names: set[str]) -> bool:
+    first, last = span
+    return all(lexemes[place].text in names for place in range(first, last + 1))
+
+
 def _is_subject(lexemes: list[Lexeme], place: int, names: set[str], plain: set[str]) -> bool:
     """Return whether a word that begins a sentence is the name of who does something.
 
@@ -263,9 +314,7 @@ def _is_subject(lexemes: list[Lexeme], place: int, names: set[str], plain: set[s
     clause about a person is a name, if it is no such noun and no plural.
     """
     word = lexemes[place].text.lower()
-    following = [lexeme.text for lexeme in lexemes[place + 1 : place + 4]]
-    if following and following[0] in ADVERBS:
-        del following[0]
+    following = after_adverbs([lexeme.text for lexeme in lexemes[place + 1 : place + 6]])
     common = word in STARTERS or word in UNCOUNTED or word in plain or word.endswith(_ABSTRACT)
     if common or not following:
         return False

@@ -6,17 +6,24 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from plugmem_core.extraction.prose.lexemes import Lexeme, Sentence
-from plugmem_core.extraction.prose.names import is_verb
+from plugmem_core.extraction.prose.names import after_adverbs, is_verb
 from plugmem_core.extraction.prose.words import (
     ADVERBS,
     ARTICLES,
+    AUXILIARIES,
     BREAKERS,
+    CLAUSAL,
     CONDITIONS,
+    CONJUNCTIONS,
     COPULAS,
+    DOUBTING,
     GIVING,
+    NEGATIONS,
     PLACING,
     PREPOSITIONS,
-    SAYING,
+    REPORTS,
+    SOME_ONE,
+    UNTRUE,
 )
 
 MAX_BETWEEN = 5
@@ -26,6 +33,9 @@ MAX_WORD = 40
 """Most characters of such a word."""
 
 _GIVEN = frozenset(verb.upper() for verb in GIVING)
+
+_OPEN = DOUBTING | REPORTS
+_UNSURE = NEGATIONS | _OPEN
 
 _no_label = re.compile(r"[^\w]+")
 
@@ -44,23 +54,64 @@ def find_relations(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield what each sentence says about neighbouring names, as (source, label, target).
 
-    Questions and conditions say nothing.
+    Questions and conditions say nothing, nor does what is denied, doubted or reported.
     """
     at = 0
     for sentence in sentences:
         first = at
         while at < len(spots) and spots[at].first < sentence.stop:
             at += 1
-        if at - first > 1 and _asserts(lexemes, sentence):
-            yield from _within(lexemes, spots[first:at])
+        named = spots[first:at]
+        if len(named) > 1 and sentence.end not in ("?", "？"):
+            words = _plain_words(lexemes, sentence, named)
+            if CONDITIONS.isdisjoint(words) and words[0] not in AUXILIARIES:
+                yield from _within(lexemes, named, _Certainty(words, sentence.first))
 
 
-def _asserts(lexemes: list[Lexeme], sentence: Sentence) -> bool:
-    words = (lexeme.text.lower() for lexeme in lexemes[sentence.first : sentence.stop])
-    return sentence.end not in ("?", "？") and CONDITIONS.isdisjoint(words)
+def _plain_words(lexemes: list[Lexeme], sentence: Sentence, spots: Sequence[Spot]) -> list[str]:
+    """Return the words and marks of a sentence in small letters; names are left blank."""
+    words = [
+        lexeme.text.lower().replace("’", "'") for lexeme in lexemes[sentence.first : sentence.stop]
+    ]
+    for spot in spots:
+        for place in range(max(spot.first, sentence.first), min(spot.last + 1, sentence.stop)):
+            words[place - sentence.first] = ""
+    return words
 
 
-def _within(lexemes: list[Lexeme], spots: Sequence[Spot]) -> Iterator[tuple[str, str, str]]:
+class _Certainty:
+    """Which clauses of a sentence are said to be so, by the words before and behind them.
+
+    Args:
+        words: The words of the sentence.
+        start: The place of the first one.
+    """
+
+    def __init__(self, words: list[str], start: int) -> None:
+        self._words = words
+        self._start = start
+        # Whether each word follows one that leaves open, or denies, what comes then.
+        self._unsure = [False]
+        for before, word in pairwise(["", *words]):
+            turned = (before, word) == (",", "but")
+            self._unsure.append(not turned and (self._unsure[-1] or word in _UNSURE))
+        self._taken_back = max((at for at, word in enumerate(words) if word in UNTRUE), default=-1)
+
+    def of(self, source: Spot, target: Spot) -> bool:
+        """Whether what relates two names is said to be so."""
+        first, behind = max(source.first - self._start, 0), target.last + 1 - self._start
+        aside = self._words[behind : behind + MAX_BETWEEN + 1]
+        reported = (
+            aside[:1] == [","]
+            and CONJUNCTIONS.isdisjoint(aside[1:2])
+            and not _OPEN.isdisjoint(aside)
+        )
+        return not (self._unsure[first] or reported or self._taken_back >= behind)
+
+
+def _within(
+    lexemes: list[Lexeme], spots: Sequence[Spot], certainty: _Certainty
+) -> Iterator[tuple[str, str, str]]:
     subject: str | None = None  # who does what follows "and"
     before: str | None = None  # how the source of a pair is related to the name before it
     for source, target in pairwise(spots):
@@ -72,8 +123,9 @@ def _within(lexemes: list[Lexeme], spots: Sequence[Spot]) -> Iterator[tuple[str,
         if label is None and subject is not None and between and between[0].text == "and":
             label, actor = _action(_texts(between[1:])), subject
         if label is not None and actor != target.name:
-            yield actor, label, target.name
             subject = actor
+            if certainty.of(source, target):
+                yield actor, label, target.name
         before = label
 
 
@@ -89,9 +141,9 @@ def _texts(lexemes: list[Lexeme]) -> list[str]:
 
 
 def _action(words: list[str]) -> str | None:
-    """`works at`, `is the mother of`, `has never visited`."""
-    first = next((word for word in words if word not in ADVERBS), "")
-    if first in SAYING:
+    """`works at`, `is the mother of`, `has never visited`, `no longer works at`."""
+    first = next(iter(after_adverbs(words)), "")
+    if first in CLAUSAL or not DOUBTING.isdisjoint(words):
         return None
     said = words[:-1] if words[-1:] and words[-1] in ARTICLES else words
     return _label(said) if is_verb(first) and _plain(words) else None
@@ -109,8 +161,13 @@ def _possession(between: list[Lexeme]) -> str | None:
     copula = words[-1:] != [] and words[-1] in COPULAS
     noun = words[:-1] if copula else words
     described = 1 <= len(noun) <= (3 if copula else 1) and _plain(noun)
-    verbs = [word for word in noun if word in PREPOSITIONS or (copula and word in COPULAS)]
-    return _label(["has", *noun]) if described and not verbs else None
+    if not described or any(word in PREPOSITIONS or word in NEGATIONS for word in noun):
+        return None
+    if copula:
+        return None if not COPULAS.isdisjoint(noun) else _label(["has", *noun])
+    # "Anna's leaving Globex", "Anna's only Bob": she is.
+    is_doing = noun[-1].endswith("ing") and noun[-1] not in SOME_ONE
+    return None if is_doing or noun[-1] in ADVERBS else _label(["has", *noun])
 
 
 def _apposition(words: list[str]) -> str | None:

@@ -4,7 +4,8 @@ The rules are about English prose and prefer to miss a name over inventing one:
 
 | found                | as                                                                  |
 |----------------------|---------------------------------------------------------------------|
-| known names          | given by the caller; see `KnownNames`                               |
+| known names          | given by the caller; see `KnownNames`; what may be the rest of a    |
+|                      | longer name, such as `City` in New York City, is none               |
 | quoted names         | short, capitalised, no speech: “Winter Plan”, 「東京物語」          |
 | dates                | `2024-06-03`, `3 June 2024`, `June 2024`, `in 2024`; named in ISO   |
 | identifiers          | `ISO-27001`, `iPhone`, `C++`                                        |
@@ -18,8 +19,9 @@ scripts without case give what is known or quoted.
 
 A relation is what few words between two neighbouring names of a sentence say, if they begin
 with a verb: `works at` is `WORKS_AT`, as said, in the tense and voice it was said in.
-"Mara's sister is Ines" is `HAS_SISTER`. Questions and conditions say nothing, and clauses
-are not taken apart: names that are only near each other have no relation.
+"Mara's sister is Ines" is `HAS_SISTER`. Questions and conditions say nothing, nor does what
+stands behind a denial, a doubt, or what somebody says or thinks: "Nobody believes Ines works
+at Acme". Clauses are not taken apart: names that are only near each other have no relation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +30,13 @@ from typing import NamedTuple
 from plugmem_core.extraction.prose.dates import find_dates
 from plugmem_core.extraction.prose.known import KNOWN, KnownNames
 from plugmem_core.extraction.prose.lexemes import Lexeme, Sentence, lex, split_sentences
-from plugmem_core.extraction.prose.names import choose_names, find_quoted, find_runs, is_identifier
+from plugmem_core.extraction.prose.names import (
+    choose_names,
+    find_parts,
+    find_quoted,
+    find_runs,
+    is_identifier,
+)
 from plugmem_core.extraction.prose.relations import Spot, find_relations
 from plugmem_core.inputs import check_count, check_type
 
@@ -170,10 +178,12 @@ def _find(
                 yield _Place(name, kind or _kind(name), first, last)
 
     take(_Place(*found) for found in known.places(lexemes))
+    spans = [(place.first, place.last) for place in places]
     take(named(find_quoted(lexemes), QUOTED))
     take(_Place(iso, DATE, first, last) for iso, first, last in find_dates(lexemes))
     runs = list(find_runs(lexemes, sentences, taken))
-    take(named(choose_names(lexemes, runs)))
+    parts = find_parts(lexemes, sentences, runs, spans)
+    take(named(choose_names(lexemes, runs, parts)))
     return sorted(places, key=lambda place: place.first)
 
 

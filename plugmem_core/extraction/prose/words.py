@@ -36,7 +36,7 @@ SINGULAR = _set("is was has does isn't wasn't hasn't doesn't")
 
 ADVERBS = _set(
     "also now still often never always already just only usually sometimes once soon later "
-    "currently formerly recently finally first then not previously originally mostly mainly"
+    "currently formerly recently finally first then not ever previously originally mostly mainly"
 )
 """Words that may stand before the verb."""
 
@@ -50,15 +50,52 @@ PAST = _set(
 )
 """Irregular forms of the past."""
 
-BREAKERS = _set(
+CONJUNCTIONS = _set(
     "and or but nor that which who whom whose what when where why how while because since so if "
-    "then although though unless whether until before after as than i you he she it we they me "
-    "him us them my your his her its our their there this these those"
+    "then although though unless whether until before after as than"
+)
+"""Words that begin another clause."""
+
+BREAKERS = CONJUNCTIONS | _set(
+    "i you he she it we they me him us them my your his her its our their there this these those"
 )
 """Between two names they begin another clause, or bring in somebody else."""
 
 SAYING = _set("said says thought thinks believed believes claimed claims hopes hoped feels felt")
+"""What somebody does who says or thinks something."""
+
+NEGATIONS = _set("no not never nobody none nothing nowhere neither nor cannot") | {
+    word for word in AUXILIARIES if word.endswith("n't")
+}
+"""Words that deny what follows."""
+
+DOUBTING = _set(
+    "hardly scarcely barely rarely seldom perhaps maybe possibly probably presumably apparently "
+    "seemingly allegedly reportedly supposedly purportedly"
+)
+"""Adverbs that leave open whether something is so."""
+
+REPORTS = SAYING | _set(
+    "say think believe claim hope feel tell tells told hear hears heard according "
+    "doubt doubts doubted deny denies denied dispute disputes disputed suspect suspects suspected "
+    "suppose supposes supposed supposing assume assumes assumed assuming imagine imagines imagined "
+    "guess guesses guessed fear fears feared wish wishes wished expect expects expected predict "
+    "predicts predicted suggest suggests suggested allege alleges alleged pretend pretends "
+    "pretended dream dreams dreamed dreamt lied joked wonder wonders wondered insist insists "
+    "insisted assert asserts asserted seem seems seemed appears appeared rumour rumours rumoured "
+    "rumor rumors rumored belief allegation allegations myth legend possible impossible likely "
+    "unlikely doubtful uncertain unclear unknown untrue false fake fictional"
+)
+"""Words before a clause that is what somebody says, thinks or doubts, and maybe not so."""
+
+UNTRUE = _set("false untrue wrong fake fictional doubtful unlikely uncertain unclear unknown")
+"""Words behind a clause that take it back."""
+
+CLAUSAL = SAYING | _set("doubts doubted denies denied suspects suspected supposes assumes imagines")
 """Verbs before another clause: "John said Mary left" says nothing about John and Mary."""
+
+SOME_ONE = _set("king sibling offspring darling")
+"""Nouns that end as what somebody is doing."""
 
 GIVING = _set(
     "gave gives sent sends lent lends offered offers showed shows handed hands brought brings "
@@ -66,7 +103,7 @@ GIVING = _set(
 )
 """Verbs with somebody and something behind them: "gave Mary keys to Acme"."""
 
-CONDITIONS = _set("if whether unless")
+CONDITIONS = _set("if whether unless lest")
 
 IMPERATIVES = _set(
     "add ask attend avoid begin book bring buy call check choose click close come compare "
@@ -123,7 +160,16 @@ _OTHER_LANGUAGES = _set(
     "ο η το οι τα και στο στη στην χθες σήμερα αυτός αυτή εμείς εγώ"
 )
 
-STARTERS = ARTICLES | PREPOSITIONS | AUXILIARIES | PRONOUNS | ADVERBS | _OPENERS | _OTHER_LANGUAGES
+STARTERS = (
+    ARTICLES
+    | PREPOSITIONS
+    | AUXILIARIES
+    | PRONOUNS
+    | ADVERBS
+    | DOUBTING
+    | _OPENERS
+    | _OTHER_LANGUAGES
+)
 """Words that begin a sentence with a capital and are no name."""
 
 UNCOUNTED = _set(
@@ -140,7 +186,7 @@ UNCOUNTED = _set(
     "storage output input smoke blood skin hair grass soil mud ice steam fuel petrol electricity "
     "unemployment inflation poverty crime justice freedom democracy parliament congress "
     "government management sunlight moonlight honey patience budget backend frontend mankind "
-    "humanity society culture fashion beauty youth growth strength"
+    "rumour rumor word legend gossip humanity society culture fashion beauty youth growth strength"
 )
 """Nouns that stand without an article, and so look like a name before a verb."""
 
