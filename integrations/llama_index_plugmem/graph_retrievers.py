@@ -45,7 +45,7 @@ from plugmem_core.text import tokenize
 from plugmem_core.verbs.base import twin
 
 _SPARE = 4
-"""Relations of found entities for each node wanted: they may be found already."""
+"""Facts for each node wanted: several may show the same."""
 
 _POOL = 256
 """Facts that are recalled at least, to be put in order then."""
@@ -91,7 +91,8 @@ class PlugmemGraphRetriever(BasePGRetriever):
         as_of: The instant to look from; by default the store's.
         entities: Names to start from, beside those in the question.
         anchors: `"auto"` starts from the entities that the question names, too.
-        sources: Which of `bm25`, `vector`, `graph` and `time` may find something.
+        sources: Which of `bm25`, `vector`, `graph` and `time` may find something. Words tell the
+            order of what the graph finds, too.
         weights: What each source counts, and `recency`; by default as the memory's
             configuration says.
         min_score: Leave out what has a lower score.
@@ -228,19 +229,21 @@ class PlugmemGraphRetriever(BasePGRetriever):
         self, question: str, vector: VectorLike | None, sources: Collection[str]
     ) -> Ranking:
         reader, config = self._reader(), self._store.memory.config
+        # Words tell in which order what is near in the graph comes.
+        recalled = {*sources, "bm25"} if "graph" in sources else set(sources)
         ignored = {f"{RECORD}.kind": RELATION, **labelled(self._ignored)}
         where = reader.where(_KINDS, {"$not": ignored}, dict(self._where or {}))
         result = reader.memory.recall(
             # To BM25, "Mara's" is one word, and not Mara.
             " ".join([question, *_OWNER.findall(question)]),
             vector=vector,
-            k=max(_POOL, self._k),
+            k=max(_POOL, self._k * _SPARE),
             token_budget=None,
             where=where,
             namespace=reader.namespace,
             below=False,
             explain=True,
-            **{**self._settings, "sources": {*sources, "bm25"}, "min_score": None},
+            **{**self._settings, "sources": recalled, "min_score": None},
         )
         standing = {
             "bm25": config.w_bm25,
