@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from naive import NaiveMemory
@@ -39,10 +40,8 @@ def apply(model: NaiveMemory, call: Call) -> None:
     if verb == "embedder":
         [model.embedder_works] = args
     if verb not in UNSEEN:
-        try:
+        with suppress(PlugmemError):
             getattr(model, verb)(*args, **options)
-        except PlugmemError:
-            pass
 
 
 def _draft(chance: random.Random) -> dict[str, Any]:
