@@ -31,6 +31,19 @@ _GIVEN = {
     "entities": "SELECT id FROM entities ORDER BY 1",
     "edges": "SELECT id FROM edges ORDER BY 1",
 }
+_APART = -1  # a namespace that no file has
+_CONTRADICTIONS = (
+    (
+        "facts",
+        "e.id = facts.entity AND e.namespace != facts.namespace",
+        "it says to be in another namespace than its entity; it is set apart from both",
+    ),
+    (
+        "edges",
+        "e.id IN (edges.src, edges.dst) AND e.namespace != edges.namespace",
+        "it says to be in another namespace than an end of it; it is set apart from both",
+    ),
+)
 _NEVER_SAID = {
     "facts": "no page that can be read holds it; if it was not erased, it is lost",
     "entities": "no page that can be read holds it; if it was not merged or erased, it is lost",
@@ -59,6 +72,7 @@ class Mender:
         said = dict(zip(("facts", "entities", "edges"), row or (0, 0, 0), strict=True))
         ends = {kind: self._end(kind, said[kind]) for kind in said}
         self._remove_outside(ends)
+        self._set_apart()
         self._name_spaces()
         self._name_entities()
         self._name_relations()
@@ -120,6 +134,15 @@ class Mender:
             yield expected, end - 1
 
     # -- names
+
+    def _set_apart(self) -> None:
+        """Let nothing be in a namespace of which another part of it is not."""
+        for table, condition, reason in _CONTRADICTIONS:
+            where = f"EXISTS (SELECT 1 FROM entities e WHERE {condition})"
+            rows = self._sql.execute(f"SELECT id FROM {table} WHERE {where}").fetchall()
+            for (row,) in rows:
+                self._note(table, row, reason)
+            self._sql.execute(f"UPDATE {table} SET namespace = {_APART} WHERE {where}")
 
     def _name_spaces(self) -> None:
         self._sql.execute("INSERT OR REPLACE INTO namespaces VALUES (0, '[]')")

@@ -234,7 +234,7 @@ class Scan:
         owner = self._owners.get(number)
         if page.kind == INNER:  # it leads to rows, but holds none
             return True
-        for cell in self._pages.cells(page):
+        for cell in _in_order(self._pages.cells(page)):
             if isinstance(cell, DamageError):
                 if owner is not None or not page.is_index:
                     self._note("page", number, f"{owner or 'a table'}: {cell}")
@@ -285,6 +285,22 @@ class Scan:
 
     def _note(self, table: str, at: int | None, reason: str) -> None:
         self.damages.append(Damage(table, at, at, reason))
+
+
+def _in_order(cells: Iterable[Cell | DamageError]) -> Iterator[Cell | DamageError]:
+    """Yield cells, but damage for those whose ids do not ascend as they do in a page."""
+    whole = list(cells)
+    ids = [None if isinstance(cell, DamageError) else cell.rowid for cell in whole]
+    before = -(2**63) - 1
+    for at, (cell, rowid) in enumerate(zip(whole, ids, strict=True)):
+        after = ids[at + 1] if at + 1 < len(ids) else None
+        if rowid is None:
+            yield cell
+        elif rowid <= before or (after is not None and before < after < rowid):
+            yield DamageError(f"the row {rowid} is not in its place")
+        else:
+            yield cell
+            before = rowid
 
 
 def _table_of(values: tuple[Value, ...], *, index: bool) -> str | None:
