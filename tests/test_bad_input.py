@@ -1,6 +1,8 @@
 """Bad input: a typed error that names the value, the limit and the remedy, and nothing stored."""
 
+import base64
 import datetime
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -469,3 +471,21 @@ def test_the_default_limits_are_those_documented() -> None:
         memory.remember("tags", tags=[str(i) for i in range(32)])
         with pytest.raises(TooLargeError, match=r"33 tags, .* 32; give fewer"):
             memory.remember("tags", tags=[str(i) for i in range(33)])
+
+
+@pytest.mark.parametrize("after", [None, True, 1.5, {}, ["a", "b", "c"], [["a"], 1], "\ud800"])
+@pytest.mark.parametrize("listing", ["list_facts", "tags", "entities", "keys", "namespaces"])
+def test_a_forged_cursor_is_refused_or_leads_somewhere(
+    memory: Memory, listing: str, after: object
+) -> None:
+    for name in ("a", "b"):
+        memory.remember(name, tags=[name], entity=name, key=name, namespace=(name,))
+        memory.remember(name, key=name)
+    page = getattr(memory, listing)(limit=1)
+    fingerprint, _ = json.loads(base64.urlsafe_b64decode(page.next_cursor))
+    forged = base64.urlsafe_b64encode(json.dumps([fingerprint, after]).encode()).decode()
+    if listing == "namespaces" and after == ["a", "b", "c"]:
+        assert [one.namespace for one in memory.namespaces(cursor=forged)] == [("b",)]
+    else:
+        with pytest.raises(InvalidInputError, match="cursor is"):
+            getattr(memory, listing)(cursor=forged)

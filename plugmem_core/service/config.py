@@ -44,7 +44,7 @@ class ServiceConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     mode: Mode = "fused"
-    default_ttl: float | None = Field(default=None, ge=0)
+    default_ttl: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     autograph: bool = False
     hops: int = Field(default=2, ge=0, le=1_000)
     graph_boost: float = Field(default=0.15, ge=0, le=1_000)

@@ -184,29 +184,36 @@ class DictStore:
             return {}
         try:
             asked = _as_vector(self._embedder.embed_query(question.text))
-            vectors = self._vectors_of(self._embedder, candidates.values())
+            if asked is None:
+                return {}
+            if self._embedder.dim not in (None, asked.size):
+                raise ValueError("a vector is not of the dimension that the embedder says")
+            vectors = self._vectors_of(self._embedder, candidates.values(), asked.shape)
         except Exception as error:
             if question.mode == "vector":
                 raise ServiceError("the embedder failed, so vectors cannot be compared") from error
             logger.warning("the embedder failed (%s); words alone answer", type(error).__name__)
             return {}
         compared = ((one, vectors[record.memory.content]) for one, record in candidates.items())
-        return {
-            one: cosine(asked, vector)
-            for one, vector in compared
-            if asked is not None and vector is not None
-        }
+        return {one: cosine(asked, vector) for one, vector in compared if vector is not None}
 
     def _vectors_of(
-        self, embedder: Embedder, records: Iterable[_Record]
+        self, embedder: Embedder, records: Iterable[_Record], shape: tuple[int, ...]
     ) -> dict[str, Vector | None]:
         """Return the vectors of texts, making those that no question needed before."""
-        texts = [record.memory.content for record in records]
-        missing = list(dict.fromkeys(text for text in texts if text not in self._vectors))
+        texts = dict.fromkeys(record.memory.content for record in records)
+        missing = [text for text in texts if not self._has(text, shape)]
         if missing:
-            made = map(_as_vector, embedder.embed_documents(missing))
+            made = [_as_vector(vector) for vector in embedder.embed_documents(missing)]
+            if any(vector is not None and vector.shape != shape for vector in made):
+                raise ValueError("the vectors of the embedder differ in their dimension")
             self._vectors.update(zip(missing, made, strict=True))
         return self._vectors
+
+    def _has(self, text: str, shape: tuple[int, ...]) -> bool:
+        """Return whether a text has a vector that can be compared with one of a shape, or none."""
+        vector = self._vectors.get(text)
+        return text in self._vectors if vector is None else vector.shape == shape
 
     def _fused(
         self, text: str, candidates: dict[int, _Record], cosines: dict[int, float]
@@ -254,6 +261,8 @@ class _DictWrites:
 
 def _as_vector(given: object) -> Vector | None:
     vector = np.asarray(given, dtype=np.float32)
+    if vector.ndim != 1 or not np.all(np.isfinite(vector)):
+        raise ValueError("a vector of the embedder is no list of finite numbers")
     return vector if np.any(vector) else None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from plugmem_core.clock import Clock
 from plugmem_core.embed import Embedder
-from plugmem_core.errors import ServiceError
+from plugmem_core.errors import InvalidInputError, ServiceError
 from plugmem_core.inputs import check_namespace, check_type
 from plugmem_core.memory import Memory
 from plugmem_core.model import RESERVED, Edge, Fact, Namespace, RecalledFact, VectorSpace
@@ -47,7 +47,8 @@ class EngineStore:
     stands for, so that neither entities nor what others wrote here are taken for memories.
 
     Args:
-        memory: It stays the caller's; `close` leaves it open.
+        memory: It stays the caller's; `close` leaves it open. Its own limits hold, too; the date
+            that the service adds counts for its `max_metadata`.
         namespace: Where in it; other services may have others.
 
     >>> store = EngineStore(Memory.open(":memory:"))
@@ -95,9 +96,16 @@ class EngineStore:
         keys = [key_of(one) for one in ids]
         if not keys:
             return {}
-        facts = self.memory.get_by_keys(keys, namespace=self.namespace, below=False)
-        nodes = (self._node(fact) for fact in facts if self._is_ours(fact))
+        nodes = (self._node(fact) for fact in self.facts(keys) if self._is_ours(fact))
         return {node.id: node for node in nodes}
+
+    def facts(self, keys: Sequence[str]) -> list[Fact]:
+        """Return the facts that have keys of nodes, whoever stored them."""
+        return self.memory.get_by_keys(keys, namespace=self.namespace, below=False)
+
+    def foreign(self, keys: Sequence[str]) -> set[str]:
+        """Return the keys of nodes that facts of others have taken."""
+        return {str(fact.key) for fact in self.facts(keys) if not self._is_ours(fact)}
 
     def ids(self, after: int) -> Iterator[int]:
         """Yield the ids of nodes beyond one, ascending."""
@@ -244,7 +252,8 @@ class _EngineWrites:
     def delete(self, ids: Sequence[int]) -> None:
         memory, namespace = self._store.memory, self._store.namespace
         keys = [key_of(one) for one in ids]
-        memory.write(forget=[(namespace, key) for key in keys])
+        foreign = self._store.foreign(keys)
+        memory.write(forget=[(namespace, key) for key in keys if key not in foreign])
         for one in ids:
             for link in self._store.links(one):
                 self.unlink(link)
@@ -264,6 +273,12 @@ class _EngineWrites:
 
     def flush(self) -> None:
         """Store what was put."""
+        taken = self._store.foreign([key_of(one) for one in self._facts])
+        if taken:
+            raise InvalidInputError(
+                f"the key {min(taken)} belongs to a fact that no service stored; "
+                "forget that fact, or give the service a namespace of its own"
+            )
         if self._facts:
             self._store.memory.remember_many(self._facts.values())
 

@@ -56,7 +56,7 @@ class StatusVerbs(ServiceVerbs):
         passing = check_where(where)
         check_type(include_internal, bool, "include_internal", "True or False")
         listing = ("memories", passing, include_internal)
-        after = -1 if cursor is None else decode_cursor(listing, cursor)
+        after = -1 if cursor is None else decode_cursor(listing, cursor, int)
         page, more = first_page(self._passing(after, passing, include_internal), size)
         found = tuple(
             ListedMemory(node.id, node.content, node.metadata or None, node.is_entity)

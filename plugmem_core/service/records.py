@@ -249,22 +249,26 @@ class MemoryStatus:
     vectors: VectorSpace | None = None
 
 
-_IDS = ("id", "source", "target")
+_IDS = ("id", "ids", "source", "target")
 
 
 def to_json(record: Any) -> Any:
     """Return a record of the service as plain JSON values.
 
-    Ids exceed what JSON clients can hold as numbers, so each has a twin in text: `id_str`.
+    Ids exceed what JSON clients can hold as numbers, so each has a twin in text, such as `id_str`.
 
     >>> to_json(Link(1, 2, "causes"))["target_str"]
     '2'
     """
     if is_dataclass(record):
         plain = {one.name: to_json(getattr(record, one.name)) for one in fields(record)}
-        return plain | {f"{name}_str": str(plain[name]) for name in _IDS if name in plain}
+        return plain | {f"{name}_str": _as_text(plain[name]) for name in _IDS if name in plain}
     if isinstance(record, Mapping):
         return {key: to_json(value) for key, value in record.items()}
     if isinstance(record, Sequence) and not isinstance(record, str):
         return [to_json(value) for value in record]
     return record
+
+
+def _as_text(value: int | list[int]) -> str | list[str]:
+    return str(value) if isinstance(value, int) else [str(one) for one in value]

@@ -1,11 +1,18 @@
 """Verbs that write memories."""
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from plugmem_core.errors import InvalidInputError, PlugmemError, WrongTypeError, shown
+from plugmem_core.errors import (
+    InvalidInputError,
+    NotFoundError,
+    PlugmemError,
+    WrongTypeError,
+    shown,
+)
 from plugmem_core.extraction.protocol import Extractor, Graph
 from plugmem_core.extraction.running import aextract_graph, extract_graph
 from plugmem_core.inputs import check_type
@@ -22,6 +29,7 @@ from plugmem_core.service.identity import memory_id
 from plugmem_core.service.records import Extracted
 from plugmem_core.service.wiring import untangle
 from plugmem_core.verbs.base import twin
+from plugmem_core.verbs.drafting import about_one
 
 _ARGUMENTS = ("fact", "links", "metadata", "ttl", "replace")
 
@@ -37,6 +45,7 @@ class _Saying:
     metadata: dict[str, Any]
     ttl: float | None
     replace: bool
+    place: int | None = None  # among those of one call
 
 
 class RememberVerbs(ServiceVerbs):
@@ -218,12 +227,8 @@ class RememberVerbs(ServiceVerbs):
                     f"facts[{place}] has unknown {shown(unknown)}; "
                     f"accepted are {', '.join(_ARGUMENTS)}"
                 )
-            try:
-                sayings.append(self._check(**one))
-            except InvalidInputError as error:
-                named = type(error)(f"facts[{place}]: {error}")
-                named.place = place
-                raise named from error
+            with _about(place):
+                sayings.append(replace(self._check(**one), place=place))
         return sayings
 
     def _check_passage(
@@ -244,21 +249,18 @@ class RememberVerbs(ServiceVerbs):
 
     def _say(self, sayings: list[_Saying]) -> list[int]:
         nodes = [memory_id(saying.text) for saying in sayings]
-        targets = [target for saying in sayings for target, _ in saying.links]
+        said = set(nodes)
+        targets = {target for saying in sayings for target, _ in saying.links}
         with self._store.transaction() as writes:
-            draft = Draft(self._store, self._config.max_metadata, {*nodes, *targets})
-            for target in targets:
-                if target not in nodes:
-                    draft.require(target)
+            draft = Draft(self._store, self._config.max_metadata, said | targets)
             for node, saying in zip(nodes, sayings, strict=True):
-                if any(target == node for target, _ in saying.links):
-                    raise InvalidInputError(
-                        f"links leads from memory {node} to itself; link it to another"
-                    )
+                with _about(saying.place):
+                    _check_targets(draft, node, saying, said)
             for saying in sayings:
-                node = draft.remember(
-                    saying.text, saying.metadata, saying.ttl, replace=saying.replace
-                )
+                with _about(saying.place):
+                    node = draft.remember(
+                        saying.text, saying.metadata, saying.ttl, replace=saying.replace
+                    )
                 for target, relation in saying.links:
                     draft.link(node, target, relation)
             draft.write(writes)
@@ -314,3 +316,23 @@ class RememberVerbs(ServiceVerbs):
         kind = type(error.__cause__ or error).__name__
         logger.warning("a memory was stored without its graph (%s)", kind)
         self._counters.add(failed=1)
+
+
+def _check_targets(draft: Draft, node: int, saying: _Saying, said: Set[int]) -> None:
+    """Refuse links to what is neither stored nor said in the same call, or to the memory itself."""
+    for target, _ in saying.links:
+        if target not in said:
+            draft.require(target)
+    if any(target == node for target, _ in saying.links):
+        raise InvalidInputError(f"links leads from memory {node} to itself; link it to another")
+
+
+@contextmanager
+def _about(place: int | None) -> Iterator[None]:
+    """Let errors say which of many facts they are about, if there are many."""
+    try:
+        yield
+    except (InvalidInputError, NotFoundError) as error:
+        if place is None:
+            raise
+        raise about_one(place, type(error)(f"facts[{place}]: {error}")) from error

@@ -12,9 +12,11 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
+from pydantic import TypeAdapter, ValidationError
+
 from plugmem_core.clock import MAX_MS
 from plugmem_core.engine import Engine
-from plugmem_core.errors import InvalidInputError, NotFoundError, StaleCursorError
+from plugmem_core.errors import InvalidInputError, NotFoundError, StaleCursorError, shown
 from plugmem_core.kernels import OPEN, Scope
 from plugmem_core.model import Namespace
 from plugmem_core.store import FactRow, Transaction
@@ -141,8 +143,8 @@ def encode_cursor(listing: object, after: object) -> str:
     return base64.urlsafe_b64encode(data).decode()
 
 
-def decode_cursor(listing: object, cursor: str) -> Any:
-    """Return where a listing goes on.
+def decode_cursor(listing: object, cursor: str, kind: type[R]) -> R:
+    """Return where a listing goes on, which is of a kind such as `int` or `tuple[str, ...]`.
 
     Raises:
         InvalidInputError: The text is no cursor.
@@ -150,15 +152,23 @@ def decode_cursor(listing: object, cursor: str) -> Any:
     """
     try:
         fingerprint, after = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, AttributeError, TypeError):
-        raise InvalidInputError(
-            f"cursor is {cursor!r}; pass the next_cursor of the page before, unchanged"
-        ) from None
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        raise _no_cursor(cursor) from None
     if fingerprint != _fingerprint(listing):
         raise StaleCursorError(
             "the cursor belongs to a listing with other arguments; repeat those, or start anew"
         )
-    return after
+    try:
+        # A cursor is made up easily: what it says is no more than what a caller says.
+        return TypeAdapter(kind).validate_json(json.dumps(after), strict=True)
+    except ValidationError:
+        raise _no_cursor(cursor) from None
+
+
+def _no_cursor(cursor: object) -> InvalidInputError:
+    return InvalidInputError(
+        f"cursor is {shown(cursor)}; pass the next_cursor of the page before, unchanged"
+    )
 
 
 def first_page(items: Iterable[R], limit: int) -> tuple[list[R], bool]:

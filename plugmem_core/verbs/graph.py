@@ -252,7 +252,7 @@ class GraphVerbs(Verbs):
         start = check_text(prefix, "prefix", max_bytes=65_536)
         size = check_count(limit, "limit", most=MAX_PAGE)
         listing = ("entities", start, scope)
-        after = ["", -1] if cursor is None else decode_cursor(listing, cursor)
+        after = ("", -1) if cursor is None else decode_cursor(listing, cursor, tuple[str, int])
         engine = self._ready()
         names = engine.store.names()
         with engine.gate:
@@ -266,7 +266,7 @@ class GraphVerbs(Verbs):
                 for row in names.entities
                 if row.name.startswith(start) and (mask is None or mask[row.namespace])
             )
-            page, more = first_page((row for row in rows if [row[0], row[1]] > after), size)
+            page, more = first_page((row for row in rows if row[:2] > after), size)
             found = tuple(
                 Entity(
                     row.name,

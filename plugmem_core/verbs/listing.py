@@ -104,7 +104,7 @@ class ListingVerbs(Verbs):
                 below,
             ),
         )
-        after = -1 if cursor is None else decode_cursor(listing, cursor)
+        after = -1 if cursor is None else decode_cursor(listing, cursor, int)
         engine = self._ready()
         ids = None
         while ids is None:
@@ -139,7 +139,7 @@ class ListingVerbs(Verbs):
         scope = check_namespace(namespace)
         size = check_count(limit, "limit", most=MAX_PAGE)
         listing = ("namespaces", scope)
-        after = None if cursor is None else tuple(decode_cursor(listing, cursor))
+        after = None if cursor is None else decode_cursor(listing, cursor, tuple[str, ...])
         engine = self._ready()
         with engine.gate:
             counts = engine.index.facts.by_namespace(self._visible(scope, current=True))
@@ -180,7 +180,7 @@ class ListingVerbs(Verbs):
         size = check_count(limit, "limit", most=MAX_PAGE)
         first = check_text(after, "after", max_bytes=MAX_KEY_BYTES)
         listing = ("keys", first, scope)
-        last = first if cursor is None else decode_cursor(listing, cursor)
+        last = first if cursor is None else decode_cursor(listing, cursor, str)
         engine = self._ready()
         found = engine.store.keys(dump_json(scope), last, engine.clock(), size + 1)
         page, more = first_page(found, size)

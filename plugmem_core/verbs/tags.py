@@ -43,7 +43,7 @@ class TagVerbs(Verbs):
         size = check_count(limit, "limit", most=MAX_PAGE)
         check_type(below, bool, "below", "True or False")
         listing = ("tags", start, scope, below)
-        after = "" if cursor is None else decode_cursor(listing, cursor)
+        after = "" if cursor is None else decode_cursor(listing, cursor, str)
         engine = self._ready()
         with engine.gate:
             current = self._visible(scope, current=True, below=below)

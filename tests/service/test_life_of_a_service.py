@@ -194,6 +194,7 @@ def test_the_history_of_a_memory_is_in_the_file() -> None:
         {"path_decay": 0},
         {"autograph": 1},
         {"default_ttl": -1},
+        {"default_ttl": float("inf")},
         {"max_fact": 0},
         {"graph_boost": float("nan")},
     ],
@@ -348,3 +349,17 @@ def test_threads_may_share_a_service(open_service: OpenService) -> None:
     assert len(service.list_memories()) == 20
     known = service.store.learned(memory_id(f"memory {n}") for n in range(20)).values()
     assert sum(one.successes for one in known) == 30
+
+
+def test_facts_of_others_with_the_key_of_a_memory_stay(memory: Memory) -> None:
+    service = MemoryService(EngineStore(memory))
+    theirs = {f"{one:020d}": f"theirs {one}" for one in (7, memory_id("hello"))}
+    for key, text in theirs.items():
+        memory.remember(text, key=key, namespace=("service",))
+    assert not service.forget(7)
+    with pytest.raises(InvalidInputError, match="belongs to a fact that no service stored"):
+        service.remember("hello")
+    with pytest.raises(InvalidInputError, match="belongs to a fact that no service stored"):
+        service.remember_many([{"fact": "one more"}, {"fact": "hello"}])
+    facts = memory.list_facts(namespace=("service",))
+    assert {fact.key: fact.text for fact in facts} == theirs

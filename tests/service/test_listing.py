@@ -1,5 +1,6 @@
 """Pages of memories, what a status says, and records as JSON."""
 
+import base64
 import json
 from itertools import chain
 from typing import Any
@@ -82,6 +83,17 @@ def test_a_cursor_is_one_that_a_page_gave(service: MemoryService, cursor: Any) -
         service.list_memories(cursor)
 
 
+@pytest.mark.parametrize("after", ["x", None, [1], 1.5, True, {}])
+def test_a_forged_cursor_is_refused(service: MemoryService, after: Any) -> None:
+    service.remember_many({"fact": f"memory {n}"} for n in range(2))
+    cursor = service.list_memories(limit=1).next_cursor
+    assert cursor is not None
+    fingerprint, _ = json.loads(base64.urlsafe_b64decode(cursor))
+    forged = base64.urlsafe_b64encode(json.dumps([fingerprint, after]).encode()).decode()
+    with pytest.raises(InvalidInputError, match="cursor is"):
+        service.list_memories(forged)
+
+
 def test_a_cursor_belongs_to_its_listing(service: MemoryService) -> None:
     service.remember_many({"fact": f"memory {n}"} for n in range(3))
     cursor = service.list_memories(limit=1).next_cursor
@@ -127,6 +139,8 @@ def test_records_become_json_with_ids_as_text_too(service: MemoryService) -> Non
     assert found["id"] == cause
     assert found["id_str"] == str(cause)
     assert found["metadata"]["tags"] == ["a"]
+    done = service.remember_extracted("it rained", extractor=Fixed(Graph((ExtractedFact("hail"),))))
+    assert to_json(done)["ids_str"] == [str(memory_id("hail"))]
     evidence = to_json(service.why("river rose"))
     assert evidence["links"][0]["target_str"] == str(cause)
     assert evidence["paths"][0]["links"][0]["source_str"] == str(memory_id("the river rose"))

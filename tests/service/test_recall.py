@@ -114,6 +114,42 @@ def test_a_dead_embedder_costs_no_memory_and_words_still_answer(open_service: Op
         service.recall("pump", mode="vector")
 
 
+class Odd(HashingEmbedder):
+    """An embedder whose vectors are wrong while a test says so."""
+
+    wrong: Any = None
+
+    def embed_documents(self, texts: list[str]) -> list[Any]:
+        return [self._vector(vector) for vector in super().embed_documents(texts)]
+
+    def embed_query(self, text: str) -> Any:
+        return self._vector(super().embed_query(text))
+
+    def _vector(self, right: Any) -> Any:
+        return right if self.wrong is None else self.wrong
+
+
+@pytest.mark.parametrize(
+    "wrong", [[1.0, 0.0], [[1.0] * 64], [float("nan")] * 64, [float("inf")] * 64, ["x"] * 64, None]
+)
+def test_wrong_vectors_cost_nothing_and_are_not_kept(open_service: OpenService, wrong: Any) -> None:
+    embedder = Odd(64)
+    service = open_service(embedder)
+    service.remember("the tide is out")
+    assert contents(service.recall("tide", mode="vector")) == ["the tide is out"]
+    service.remember("the pump leaks")
+    embedder.wrong = wrong
+    assert contents(service.recall("the pump leaks", k=1)) == ["the pump leaks"]
+    if wrong is not None:
+        with pytest.raises(ServiceError, match="embedder"):
+            service.recall("pump", mode="vector")
+    embedder.wrong = None
+    service.remember("the oil is low")
+    found = service.recall("oil", mode="vector")
+    assert contents(found)[0] == "the oil is low"
+    assert all(0 <= one.score <= 1 for one in found)
+
+
 # -- blank and odd questions
 
 

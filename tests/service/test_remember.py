@@ -304,6 +304,22 @@ def test_an_error_among_many_tells_the_place(service: MemoryService) -> None:
     assert caught.value.place == 1
 
 
+def test_what_only_the_store_can_tell_among_many_tells_the_place_too(
+    service: MemoryService,
+) -> None:
+    first = service.remember("first", metadata={"a": "x" * 40_000})
+    for bad, kind in (
+        ({"fact": "self", "links": [(memory_id("self"), "is")]}, InvalidInputError),
+        ({"fact": "lost", "links": [(5, "is")]}, NotFoundError),
+        ({"fact": "first", "metadata": {"b": "x" * 40_000}}, TooLargeError),
+    ):
+        with pytest.raises(kind, match=r"^facts\[1\]: ") as caught:
+            service.remember_many([{"fact": "one", "links": [(first, "of")]}, bad])
+        assert caught.value.place == 1
+    with pytest.raises(NotFoundError, match=r"^memory 5 does not exist"):
+        service.remember("lost", links=[(5, "is")])
+
+
 # -- hostile text
 
 
