@@ -136,20 +136,23 @@ def settled(transaction: Transaction, passage: Passage) -> Passage:
 
 
 def end(transaction: Transaction, passage: Passage, extent: Extent | None) -> None:
-    """Let ids that were given there, also to what is gone by now, be given nobody here."""
-    if extent is None:
-        return
+    """Write what an import says of the whole memory.
+
+    Where ids were kept, those that were given there to what is gone by now are given to
+    nobody here.
+    """
+    if extent is not None and passage.keeps_ids:
+        state = transaction.state
+        transaction.state = state._replace(
+            next_fact=max(state.next_fact, extent.facts[1]),
+            next_entity=max(state.next_entity, extent.entities[1]),
+            next_edge=max(state.next_edge, extent.edges[1]),
+        )
     state = transaction.state
-    ends = (
-        max(state.next_fact, passage.facts[-1].place(extent.facts[1])),
-        max(state.next_entity, extent.entities[1] + passage.entities),
-        max(state.next_edge, passage.edges[-1].place(extent.edges[1])),
-    )
-    transaction.state = state._replace(next_fact=ends[0], next_entity=ends[1], next_edge=ends[2])
     # Also when nothing else is written, as of a memory that is empty by now.
     transaction._sql.execute(
         "UPDATE state SET dim = ?, space = ?, next_fact = ?, next_entity = ?, next_edge = ?",
-        (state.dim, state.space, *ends),
+        (state.dim, state.space, state.next_fact, state.next_entity, state.next_edge),
     )
 
 
