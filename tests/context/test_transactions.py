@@ -179,9 +179,9 @@ def test_what_keeps_nothing_needs_no_transaction(open_memory: OpenMemory, tmp_pa
 
 
 def test_compiles_inside_and_outside_a_transaction_do_not_wait_for_each_other_for_good(
-    open_memory: OpenMemory, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    memory = open_memory(tmp_path / "m")
+    memory = Memory.open(tmp_path / "m")  # closing would wait, too, if the threads do
     watched = Watched(memory)
     desk = ContextDesk(watched)
     inside, wants = Event(), Event()
@@ -205,6 +205,7 @@ def test_compiles_inside_and_outside_a_transaction_do_not_wait_for_each_other_fo
         thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
     assert desk.context_savings().events == 2
+    memory.close()
 
 
 @pytest.mark.parametrize(("mine", "theirs"), [(1, None), (None, 1)])

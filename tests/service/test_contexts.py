@@ -1,5 +1,6 @@
 """A service compiles contexts: of fragments, of its memories, and what is kept of them."""
 
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,24 @@ def test_the_compiler_of_a_service_can_be_chosen(open_service: OpenService) -> N
         service.retrieve_context_source(compiled.retrieval_handles[0].handle)
     with pytest.raises(InvalidInputError):
         service.compile_context(request(fragments=[{"content": "a"}, {"content": "b"}]))
+
+
+def test_what_a_compile_keeps_goes_with_the_callers_transaction(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m") as memory:
+        service = MemoryService(EngineStore(memory))
+        with suppress(KeyError), memory.transaction():
+            service.remember(PUMP)
+            compiled = service.compile_context(request(token_budget=1))
+            raise KeyError
+        handle = compiled.retrieval_handles[0].handle
+        assert (service.context_savings().events, service.memory_status().facts) == (0, 0)
+        with pytest.raises(NotFoundError):
+            service.retrieve_context_source(handle)
+        with memory.transaction():
+            service.remember(PUMP)
+            service.compile_context(request(token_budget=1))
+        assert (service.context_savings().events, service.memory_status().facts) == (1, 1)
+        assert service.retrieve_context_source(handle).content.startswith("The pump stands")
 
 
 async def test_the_twins_do_the_same(service: MemoryService) -> None:
