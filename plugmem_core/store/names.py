@@ -14,15 +14,18 @@ class NameWrites(Writes):
         known = self._namespaces.get(path)
         if known is not None:
             return known
-        row = self._sql.execute("SELECT id FROM namespaces WHERE path = ?", (path,)).fetchone()
-        if row is None:
+        namespace = self.find_namespace(path)
+        if namespace is None:
             cursor = self._sql.execute("INSERT INTO namespaces (path) VALUES (?)", (path,))
             namespace = int(cursor.lastrowid or 0)
             self._new_namespaces.append(NamespaceRow(namespace, path))
-        else:
-            namespace = int(row[0])
         self._namespaces[path] = namespace
         return namespace
+
+    def find_namespace(self, path: str) -> int | None:
+        """Return a namespace's id, if it was ever used."""
+        row = self._sql.execute("SELECT id FROM namespaces WHERE path = ?", (path,)).fetchone()
+        return None if row is None else int(row[0])
 
     def entity(self, name: Name, namespace: int, seen: int) -> int:
         """Return the entity a name leads to, making it where needed."""

@@ -132,7 +132,8 @@ class Verbs:
         """
         row = transaction.fact(fact)
         scope = self._visible(namespace)
-        if not self._engine.index.facts.admits(scope, fact):
+        # Within a transaction it may have been forgotten since the index was last in step.
+        if row.forgotten_at is not None or not self._engine.index.facts.admits(scope, fact):
             raise NotFoundError(f"fact {fact} does not exist")
         return row
 

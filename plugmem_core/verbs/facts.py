@@ -448,14 +448,13 @@ class FactVerbs(Drafting):
         """Write in one transaction; `name` is what the caller knows the list of facts by."""
         self._embed(facts)
         with self._engine.writing() as transaction:
-            spaces = self._engine.index.spaces
             gone: list[FactRow] = []
             for keyed, close in (
                 (forgotten, transaction.forget_key),
                 (ended, transaction.end_key),
             ):
                 for namespace, key in keyed:
-                    space = spaces.find(dump_json(namespace))
+                    space = transaction.find_namespace(dump_json(namespace))
                     if space is not None:
                         gone += close(key, space)
             if unlink:

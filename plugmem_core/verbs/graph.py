@@ -118,7 +118,7 @@ class GraphVerbs(Verbs):
         name = check_relation(relation)
         scope = check_namespace(namespace)
         with self._engine.writing() as transaction:
-            space = self._engine.index.spaces.find(dump_json(scope))
+            space = transaction.find_namespace(dump_json(scope))
             relation_id = transaction.relation_id(name)
             if space is None or relation_id is None:
                 return False
@@ -369,7 +369,7 @@ class GraphVerbs(Verbs):
     ) -> tuple[int, int]:
         _, key = check_name(name, argument)
         scope = check_namespace(namespace)
-        space = self._engine.index.spaces.find(dump_json(scope))
+        space = transaction.find_namespace(dump_json(scope))
         entity = None if space is None else transaction.find_entity(key, space)
         if entity is None or space is None:
             raise NotFoundError(f"{argument} is {name!r}; no such entity in namespace {scope}")

@@ -109,4 +109,6 @@ class TagVerbs(Verbs):
             current = self._visible(scope, current=True)
             tagged = engine.index.facts.admitted(current, engine.index.tags.facts_of(tag))
             rows = [transaction.fact(fact) for fact in tagged]
-            return transaction.retag((row for row in rows if row.is_current), change)
+            # Within a transaction, some may have been revised or forgotten before.
+            standing = [row for row in rows if row.is_current and row.forgotten_at is None]
+            return transaction.retag(standing, change)

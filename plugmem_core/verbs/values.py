@@ -96,7 +96,7 @@ class ValueVerbs(Verbs):
         name, scope = check_collection(collection), dump_json(check_namespace(namespace))
         wanted = check_keys(keys)
         with self._engine.writing() as transaction:
-            space = self._engine.index.spaces.find(scope)
+            space = transaction.find_namespace(scope)
             return 0 if space is None else transaction.delete_values(name, wanted, space)
 
     aput_values = twin(put_values)

@@ -117,6 +117,34 @@ def test_later_verbs_build_on_rows_of_earlier_ones(memory: Memory) -> None:
     assert memory.verify().ok
 
 
+def test_later_verbs_find_what_is_in_a_namespace_that_earlier_ones_made(memory: Memory) -> None:
+    with memory.transaction():
+        memory.remember("tea", key="drink", namespace=("new",))
+        memory.remember("rye", key="bread", entity="Ann", namespace=("new",))
+        memory.write(forget=[(("new",), "drink")])
+        memory.link("Ann", "likes", "tea", namespace=("new",))
+        assert memory.unlink("Ann", "likes", "tea", namespace=("new",))
+        memory.rename_entity("Ann", "Anna", namespace=("new",))
+        memory.put_values("settings", {"theme": "dark", "font": "serif"}, namespace=("new",))
+        assert memory.delete_values("settings", ["font"], namespace=("new",)) == 1
+    assert [(fact.text, fact.entity) for fact in memory.list_facts()] == [("rye", "Anna")]
+    assert memory.edges() == ()
+    assert memory.get_values("settings", namespace=("new",)) == {"theme": "dark"}
+
+
+def test_what_was_forgotten_in_the_same_transaction_is_not_brought_back(memory: Memory) -> None:
+    memory.remember_many({"text": text, "tags": ["t"]} for text in ("tea", "rye"))
+    with memory.transaction():
+        memory.forget(0)
+        assert memory.rename_tag("t", "u") == 1
+    assert [(fact.text, fact.tags) for fact in memory.list_facts()] == [("rye", ("u",))]
+    with pytest.raises(NotFoundError), memory.transaction():
+        memory.forget(2)
+        memory.revise(2, tags=["v"])
+    assert [fact.tags for fact in memory.list_facts()] == [("u",)]
+    assert memory.verify().ok
+
+
 def test_a_fact_of_the_same_transaction_cannot_be_named_by_its_id_yet(memory: Memory) -> None:
     with pytest.raises(NotFoundError), memory.transaction():
         fact = memory.remember("tea", namespace=("new",)).id
