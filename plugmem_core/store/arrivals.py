@@ -10,9 +10,10 @@ from typing import Any
 
 from plugmem_core.errors import InvalidInputError
 from plugmem_core.store import stamps
+from plugmem_core.store.arriving import Arriving, name_of
 from plugmem_core.store.encoding import decode_vector, text_digest
-from plugmem_core.store.passage import Passage, Stretch, note, noted
-from plugmem_core.store.rows import EdgeRow, EntityRow, FactRow, RelationRow
+from plugmem_core.store.passage import Passage
+from plugmem_core.store.rows import EdgeRow, FactRow
 from plugmem_core.store.transaction import Transaction
 from plugmem_core.store.transfer import (
     AliasRecord,
@@ -23,16 +24,9 @@ from plugmem_core.store.transfer import (
     RelationRecord,
     ValueRecord,
 )
-from plugmem_core.store.writes import Name
-from plugmem_core.text import entity_key
-
-_LAST_STAMP = 2**63 - 1
-
-# A friend of `Transaction`: it writes rows that have ids and instants already, which no verb
-# may, with the same primitives.
 
 
-class Arrivals:
+class Arrivals(Arriving):
     """Writes records inside one transaction.
 
     Args:
@@ -41,9 +35,7 @@ class Arrivals:
     """
 
     def __init__(self, transaction: Transaction, passage: Passage) -> None:
-        self._to = transaction
-        self._passage = passage
-        self._known_facts, self._known_edges = passage.known
+        super().__init__(transaction, passage)
         self._puts: dict[type[Any], Callable[[Any], bool]] = {
             EntityRecord: self._entity,
             AliasRecord: self._alias,
@@ -62,63 +54,6 @@ class Arrivals:
         """
         return self._puts[type(record)](record)
 
-    # -- names
-
-    def _entity(self, record: EntityRecord) -> bool:
-        to = self._to
-        name, space = _name(record.name), to.namespace(record.namespace)
-        if to.find_entity(name[1], space) is not None:
-            return False
-        here = max(record.id + self._passage.entities, to.state.next_entity)
-        row = EntityRow(
-            here,
-            space,
-            name[1],
-            name[0],
-            self._stamp(record.seen),
-            to.state.change,
-        )
-        to._sql.execute("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?)", row)
-        to._new_entities.append(row)
-        to.state = to.state._replace(next_entity=here + 1)
-        return True
-
-    def _alias(self, record: AliasRecord) -> bool:
-        to = self._to
-        space, alias = to.namespace(record.namespace), _name(record.name)
-        entity = to.find_entity(_name(record.entity)[1], space)
-        if entity is None:
-            raise InvalidInputError(
-                f"{record.name!r} is a further name of {record.entity!r}, which no line before "
-                "it has"
-            )
-        if to.find_entity(alias[1], space) is not None:
-            return False  # a name that leads somewhere here goes on leading there
-        to.alias_entity(entity, space, alias)
-        return True
-
-    def _relation(self, record: RelationRecord) -> bool:
-        to = self._to
-        if to.relation_id(record.name) is not None:
-            return False
-        rank = self._stamp(record.rank)
-        if not self._passage.keeps_ids:
-            rank = to._first_seen(record.name, rank)
-        cursor = to._sql.execute(
-            "INSERT INTO relations (name, rank, change) VALUES (?, ?, ?)",
-            (record.name, rank, to.state.change),
-        )
-        to._new_relations.append(
-            RelationRow(int(cursor.lastrowid or 0), record.name, rank, to.state.change)
-        )
-        return True
-
-    def _stamp(self, stamp: int) -> int:
-        """Move a stamp as the facts are moved."""
-        newest = self._passage.facts[-1]
-        by = stamps.of_subject(newest.here) - stamps.of_subject(newest.first)
-        return min(max(stamp + by, 0), _LAST_STAMP)
-
     # -- facts
 
     def _fact(self, record: FactRecord) -> bool:
@@ -127,7 +62,7 @@ class Arrivals:
         here = self._place(self._passage.facts, record.id, to.state.next_fact)
         entity = None
         if record.entity is not None:
-            entity = to.entity(_name(record.entity), space, stamps.of_subject(here))
+            entity = to.entity(name_of(record.entity), space, stamps.of_subject(here))
         known = self._same_fact(record, space, entity)
         if known is not None:
             self._name_fact(record, known.id)
@@ -164,36 +99,6 @@ class Arrivals:
         self._name_fact(record, row.id)
         return True
 
-    def _place(self, stretches: list[Stretch], there: int | None, following: int) -> int:
-        """Return the id here of what is to be added."""
-        if there is None or self._passage.foreign:
-            return following
-        return max(stretches[-1].place(there), following)
-
-    def _name_fact(self, record: FactRecord, here: int) -> None:
-        if record.id is None:
-            return
-        if self._passage.foreign or self._passage.facts[-1].place(record.id) != here:
-            note(self._to, record.id, here)
-
-    def find_fact(self, there: int) -> int | None:
-        """Return which fact here is meant by an id of the file."""
-        here = noted(self._to, there)
-        if here is not None or self._passage.foreign:
-            return here
-        reaching = [one for one in self._passage.facts if one.first <= there]
-        here = reaching[-1].place(there) if reaching else -1
-        if not self._came(self._passage.facts, here):
-            return None
-        row = self._to._sql.execute("SELECT id FROM facts WHERE id = ?", (here,)).fetchone()
-        return None if row is None else here
-
-    @staticmethod
-    def _came(stretches: list[Stretch], here: int) -> bool:
-        """Return whether something here came with this import."""
-        newest = stretches[-1]
-        return here >= newest.here or any(one.here <= here < one.end for one in stretches[:-1])
-
     def _same_fact(self, record: FactRecord, space: int, entity: int | None) -> FactRow | None:
         if not self._known_facts:
             return None
@@ -219,8 +124,10 @@ class Arrivals:
         if record.revises is None:
             return None
         to, named = self._to, f"fact {record.id} revises fact {record.revises}"
-        before = self.find_fact(record.revises)
-        row = None if before is None else to.fact(before)
+        rows = to._select_facts("id = ?", (self._place_of(record.revises),))
+        row = rows[0] if rows else None
+        if row is None and self._was_purged(record.revises):
+            return None
         if row is None or row.namespace != space:
             raise InvalidInputError(f"{named}, which no line before it has in its namespace")
         if row.closed_at is None and row.forgotten_at is None:
@@ -263,9 +170,9 @@ class Arrivals:
         here = self._place(self._passage.edges, record.id, to.state.next_edge)
         stamp = stamps.of_link(to.state.next_fact, here)
         triple = (
-            to.entity(_name(record.src), space, stamp),
+            to.entity(name_of(record.src), space, stamp),
             to._relation(record.relation, stamp + 2),
-            to.entity(_name(record.dst), space, stamp + 1),
+            to.entity(name_of(record.dst), space, stamp + 1),
         )
         known = self._same_edge(record, triple)
         if known is not None:
@@ -314,7 +221,7 @@ class Arrivals:
     def _provenance(self, record: EdgeRecord) -> int | None:
         if record.provenance is None:
             return None
-        here = self.find_fact(record.provenance)
+        here = self._find_fact(record.provenance)
         # Where ids are kept, so is that of a fact that is gone; nothing else ever gets it.
         return record.provenance if here is None and self._passage.keeps_ids else here
 
@@ -340,7 +247,3 @@ class Arrivals:
         to = self._to
         to.put_values(record.collection, {record.key: record.value}, to.namespace(record.namespace))
         return True
-
-
-def _name(name: str) -> Name:
-    return name, entity_key(name)

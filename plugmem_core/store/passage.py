@@ -37,11 +37,12 @@ class Passage:
     """An import that has begun.
 
     Attributes:
-        foreign: Whether the ids of the file are those of another program; then each is noted.
         facts: Where the ids of facts are here.
         edges: Where the ids of edges are here.
         entities: What is added to the ids of entities.
         known: Facts and edges below these ids were here before it.
+        past: Of the memory; with another one, what came may be gone.
+        foreign: Whether the ids of the file are those of another program; then each is noted.
         digest: Of where it goes and of the bytes of the file that are in.
         bytes: How many those are.
         lines: How many lines those are.
@@ -49,11 +50,12 @@ class Passage:
         counts: How many records came, by kind.
     """
 
-    foreign: bool
     facts: list[Stretch]
     edges: list[Stretch]
     entities: int
     known: tuple[int, int]
+    past: str
+    foreign: bool = False
     digest: str = ""
     bytes: int = 0
     lines: int = 0
@@ -85,7 +87,9 @@ def begin(transaction: Transaction, extent: Extent | None) -> Passage:
     known = following[:2]
     if extent is None:
         facts, edges = (Stretch(0, place, place) for place in known)
-        return Passage(foreign=True, facts=[facts], edges=[edges], entities=0, known=known)
+        return Passage(
+            foreign=True, facts=[facts], edges=[edges], entities=0, known=known, past=state.uuid
+        )
     if extent.dim and state.dim and (extent.dim, extent.space) != (state.dim, state.space):
         raise VectorSpaceError(
             f"the vectors that arrive have {extent.dim} components and were made by "
@@ -104,7 +108,9 @@ def begin(transaction: Transaction, extent: Extent | None) -> Passage:
         for (first, _), place, start in zip(spans[:2], places, known, strict=False)
     )
     moved = places[2] - spans[2][0]
-    return Passage(foreign=False, facts=[facts], edges=[edges], entities=moved, known=known)
+    return Passage(
+        foreign=False, facts=[facts], edges=[edges], entities=moved, known=known, past=state.uuid
+    )
 
 
 def go_on(transaction: Transaction, passage: Passage) -> Passage:
@@ -157,14 +163,15 @@ def end(transaction: Transaction, passage: Passage, extent: Extent | None) -> No
 
 
 def interrupted(store: SqliteStore) -> Passage | None:
-    """Return the import that did not come to its end, if there is one."""
+    """Return the import that did not come to its end, if there is one that can go on."""
     text = store.values("[]", OWN, [_KEY]).get(_KEY)
     if text is None:
         return None
     fields = json.loads(text)
     for name in ("facts", "edges"):
         fields[name] = [Stretch(*one) for one in fields[name]]
-    return Passage(**fields | {"known": tuple(fields["known"])})
+    passage = Passage(**fields | {"known": tuple(fields["known"])})
+    return passage if passage.past == store.state().uuid else None
 
 
 def advance(transaction: Transaction, before: Passage | None, after: Passage | None) -> None:

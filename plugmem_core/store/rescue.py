@@ -9,72 +9,13 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import NamedTuple
 
 from plugmem_core.store.encoding import text_digest
-from plugmem_core.store.pages import INNER, LEAF, Cell, DamageError, Page, Pages, Value
-from plugmem_core.store.rows import (
-    AliasRow,
-    EdgeRow,
-    EntityRow,
-    FactRow,
-    NamespaceRow,
-    RelationRow,
-)
+from plugmem_core.store.pages import INNER, LEAF, Cell, DamageError, Page, Pages
+from plugmem_core.store.rows import FactRow
+from plugmem_core.store.shapes import INDEX_TABLE, TABLES, table_of
 
-
-class VectorRow(NamedTuple):
-    """One row of `vectors`."""
-
-    fact: int
-    data: bytes
-
-
-class PurgeRow(NamedTuple):
-    """One row of `purges`."""
-
-    fact: int
-    change: int
-
-
-class ValueRow(NamedTuple):
-    """One row of `kv`."""
-
-    id: int
-    namespace: int
-    collection: str
-    key: str
-    value: str
-
-
-class StateRow(NamedTuple):
-    """The row of `state`."""
-
-    one: int
-    uuid: str
-    change: int
-    next_fact: int
-    next_entity: int
-    next_edge: int
-    dim: int
-    space: str | None
-    checkpoint: str | None
-
-
-TABLES: dict[str, type[Any]] = {
-    "state": StateRow,
-    "namespaces": NamespaceRow,
-    "entities": EntityRow,
-    "aliases": AliasRow,
-    "relations": RelationRow,
-    "facts": FactRow,
-    "vectors": VectorRow,
-    "edges": EdgeRow,
-    "purges": PurgeRow,
-    "kv": ValueRow,
-}
-_TYPES = {name: tuple(get_type_hints(row).values()) for name, row in TABLES.items()}
-_INDEX = "aliases"  # the one table that stands in the tree of an index
 _SCHEMA_COLUMNS = 5
 
 
@@ -113,7 +54,7 @@ class Scan:
         for name, row in TABLES.items():
             columns = ", ".join(row._fields[1:])
             first = row._fields[0]
-            key = "PRIMARY KEY (namespace, key)" if name == _INDEX else None
+            key = "PRIMARY KEY (namespace, key)" if name == INDEX_TABLE else None
             declared = f"{first} INTEGER" + ("" if key else " PRIMARY KEY")
             sql.execute(f"CREATE TABLE {name} ({declared}, {columns}{f', {key}' if key else ''})")
 
@@ -204,7 +145,7 @@ class Scan:
                 continue
             try:
                 page = Page(self._pages.read(number), number)
-                if page.is_index != (table == _INDEX):
+                if page.is_index != (table == INDEX_TABLE):
                     raise DamageError("it is of another kind of tree")
             except DamageError as error:
                 self._break(number, error)
@@ -248,7 +189,7 @@ class Scan:
         values = cell.values or ()
         if not page.is_index and values and values[0] is None and cell.rowid is not None:
             values = (cell.rowid, *values[1:])
-        table = _table_of(values, index=page.is_index)
+        table = table_of(values, index=page.is_index)
         if table is None or (owner is not None and table != owner):
             if owner is not None:
                 self._note(owner, cell.rowid, f"the row, in page {page.number}, has another shape")
@@ -263,7 +204,7 @@ class Scan:
         self.found[table] += 1
         columns = TABLES[table]._fields
         marks = ", ".join("?" * len(columns))
-        key = "(namespace, key)" if table == _INDEX else f"({columns[0]})"
+        key = "(namespace, key)" if table == INDEX_TABLE else f"({columns[0]})"
         newer = "WHERE excluded.change >= change" if "change" in columns else ""
         changed = ", ".join(f"{column} = excluded.{column}" for column in columns)
         self._sql.execute(
@@ -301,15 +242,6 @@ def _in_order(cells: Iterable[Cell | DamageError]) -> Iterator[Cell | DamageErro
         else:
             yield cell
             before = rowid
-
-
-def _table_of(values: tuple[Value, ...], *, index: bool) -> str | None:
-    """Return the table that rows of a shape belong to."""
-    for table, types in _TYPES.items():
-        fits = len(values) == len(types) and (table == _INDEX) == index
-        if fits and all(map(isinstance, values, types)):
-            return table
-    return None
 
 
 def scan(path: Path, sql: sqlite3.Connection, progress: Callable[[int, int], object]) -> Scan:

@@ -23,7 +23,7 @@ from plugmem_core import (
     WrongTypeError,
     salvage,
 )
-from plugmem_core.store.rescue import TABLES
+from plugmem_core.store.shapes import TABLES
 
 PAGE = 4_096
 COUNT = 260

@@ -783,6 +783,36 @@ def test_others_write_while_an_import_runs(
     assert len([text for text in told if text.startswith("meanwhile")]) > 3
 
 
+@pytest.mark.parametrize("gone", ["purged", "erased"])
+def test_an_import_goes_on_though_something_of_it_is_gone(
+    memory: Memory, open_memory: OpenMemory, clock: Clock, small_batches: int, gone: str
+) -> None:
+    old = memory.remember("one").id
+    for text in ("two", "three", "four", "five", "six"):
+        clock.tick()
+        old = memory.revise(old, text).id
+    other = open_memory()
+
+    def meanwhile(done: int, total: int | None) -> None:
+        other.forget(2)
+        if gone == "purged":
+            other.maintain()
+        else:
+            other.erase([2])
+        raise KeyboardInterrupt
+
+    data = exported(memory)
+    with pytest.raises(KeyboardInterrupt):
+        imported(other, data, progress=meanwhile)
+    imported(other, data)
+    told = [fact.text for fact in other.list_facts(closed=True, limit=100)]
+    # What is erased is as if it had never been, so it comes anew.
+    expected = ["one", "two", "four", "five", "six"]
+    assert sorted(told) == sorted([*expected, "three"] if gone == "erased" else expected)
+    assert [fact.text for fact in other.list_facts()] == ["six"]
+    assert other.verify().ok
+
+
 def test_an_export_is_as_of_its_beginning(open_memory: OpenMemory, tmp_path: Path) -> None:
     one, two = open_memory(tmp_path / "m"), open_memory(tmp_path / "m")
     one.remember_many({"text": f"note {number}"} for number in range(2_500))
