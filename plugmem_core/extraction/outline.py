@@ -8,7 +8,8 @@ r"""`OutlineExtractor`: facts, relations and attributes written down line by lin
 | blank                                | nothing                                        |
 
 Parts are trimmed. Entities and topics are in lower case; predicates, keys and texts stay as
-they are written. A part has no `|`; within JSON it is written `\u007c`.
+they are written. A part has no `|`; within JSON it is written `\u007c`. Keys that begin with
+`_plugmem_` are the memory's own.
 """
 
 import json
@@ -25,10 +26,11 @@ from plugmem_core.extraction.protocol import (
     canonical,
     check_passage,
 )
-from plugmem_core.inputs import check_json
+from plugmem_core.inputs import check_metadata
+from plugmem_core.model import RESERVED
 
-MAX_VALUE_BYTES = 65_536
-"""Longest value of an attribute, in bytes of JSON."""
+MAX_ATTRIBUTE_BYTES = 65_536
+"""Longest attribute, in bytes of JSON: an object of its key and its value."""
 
 _EDGE = "edge: subject | predicate | object"
 _ATTR = "attr: entity | key | value"
@@ -60,7 +62,7 @@ class OutlineExtractor:
         Raises:
             WrongTypeError: It is no `str`.
             InvalidInputError: A line breaks the format; the message has its number, from 1 on.
-            TooLargeError: The passage, or a value, is too long.
+            TooLargeError: The passage, or an attribute, is too long.
         """
         facts: list[ExtractedFact] = []
         relations: list[Relation] = []
@@ -71,8 +73,9 @@ class OutlineExtractor:
                 subject, predicate, target = _three(line, number, _EDGE)
                 relations.append(Relation(canonical(subject), predicate, canonical(target)))
             elif line.startswith("attr:"):
-                entity, key, value = _three(line, number, _ATTR)
-                attributes.append(Attribute(canonical(entity), key, _value(value, number)))
+                entity, key, written = _three(line, number, _ATTR)
+                value = _value(key, written, number)
+                attributes.append(Attribute(canonical(entity), key, value))
             elif line:
                 facts.append(_fact(line, number))
         return Graph(tuple(facts), tuple(relations), tuple(attributes))
@@ -95,12 +98,18 @@ def _fact(line: str, number: int) -> ExtractedFact:
     return ExtractedFact(text.strip(), tuple(name for name in names if name))
 
 
-def _value(text: str, number: int) -> JsonValue:
+def _value(key: str, text: str, number: int) -> JsonValue:
+    if key.startswith(RESERVED):
+        _refuse(
+            number,
+            key,
+            f"has a key of the memory's own; begin it with something else than {RESERVED}",
+        )
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
         _refuse(number, text, 'has a value that is no JSON; put text in quotes: "like this"')
-    check_json(value, f"the value of line {number}", max_bytes=MAX_VALUE_BYTES)
+    check_metadata({key: value}, f"line {number}", max_bytes=MAX_ATTRIBUTE_BYTES)
     return value
 
 

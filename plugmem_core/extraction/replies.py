@@ -20,11 +20,14 @@ from plugmem_core.extraction.protocol import (
     Relation,
     canonical,
 )
-from plugmem_core.inputs import check_json
+from plugmem_core.inputs import check_metadata
 from plugmem_core.text import check_text
 
 MAX_OPENINGS = 1_000
 """Most braces of a reply at which a JSON object is looked for."""
+
+MAX_READINGS = 8
+"""How often over a reply is read, as objects may be within others, before it has no answer."""
 
 _MAX_BYTES = 65_536
 
@@ -153,12 +156,25 @@ def read_answer(answer: Mapping[str, Any]) -> Graph:
 
 
 def _objects(reply: str) -> Iterator[Any]:
+    left = MAX_READINGS * len(reply)
     for opening, _ in zip(_openings(reply), range(MAX_OPENINGS), strict=False):
+        start = opening.start()
         try:
-            found, _end = _decoder.raw_decode(reply, opening.start())
-        except (ValueError, RecursionError):
-            continue
-        yield found
+            found, end = _decoder.raw_decode(reply, start)
+        except (ValueError, RecursionError) as error:
+            end = _read_until(error, reply)
+        else:
+            yield found
+        left -= end - start
+        if left < 0:
+            return
+
+
+def _read_until(error: Exception, reply: str) -> int:
+    """Return how far a reply was read, or all of it where an error does not say."""
+    if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated"):
+        return error.pos
+    return len(reply)
 
 
 def _items(answer: Mapping[str, Any], part: str) -> list[Mapping[str, Any]]:
@@ -186,7 +202,7 @@ def _attribute(item: Mapping[str, Any]) -> Attribute | None:
     if not (entity and key) or value is None:
         return None
     try:
-        check_json(value, "value", max_bytes=_MAX_BYTES)
+        check_metadata({key: value}, "attribute", max_bytes=_MAX_BYTES)
     except InvalidInputError:
         return None
     return Attribute(entity, key, value)

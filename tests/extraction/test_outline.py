@@ -101,6 +101,8 @@ def test_the_value_of_an_attribute_keeps_its_json_type(value: str, expected: Any
         "attr: a | b | -Infinity",
         "attr: a | b | 1e999",
         "attr: a | b | [1, 2",
+        "attr: a | _plugmem_date | 20240603",
+        "attr: a | _plugmem_x | 1",
         'attr: a | b | "x" "y"',
         'attr: a | b | "x | y"',
         'attr: a | b | "\\ud800"',

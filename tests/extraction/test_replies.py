@@ -120,6 +120,8 @@ def test_facts_are_trimmed_and_their_topics_lowered_sorted_and_once(
         {"attributes": [{"entity": " ", "key": "b", "value": 1}]},
         {"attributes": [{"entity": "a", "key": 1, "value": 1}]},
         {"attributes": [{"entity": "a", "key": "b", "value": "\ud800"}]},
+        {"attributes": [{"entity": "a", "key": "b", "value": "x\0"}]},
+        {"attributes": [{"entity": "a", "key": "b", "value": [{"x\0": 1}]}]},
         {"attributes": [{"entity": "a", "key": "b", "value": float("inf")}]},
         {"attributes": [{"entity": "a", "key": "b", "value": "x" * 70_000}]},
         {"attributes": [{"entity": "a", "key": "b", "value": 10**700}]},
@@ -127,6 +129,49 @@ def test_facts_are_trimmed_and_their_topics_lowered_sorted_and_once(
 )
 def test_items_that_say_nothing_usable_are_left_out(answer: dict[str, Any]) -> None:
     assert read_answer(answer) == Graph()
+
+
+def test_one_bad_item_costs_none_of_the_others() -> None:
+    reply = (
+        r'{"facts": [{"text": "good", "topics": ["t"]}, {"text": "\ud800"}],'
+        r' "attributes": [{"entity": "t", "key": "k", "value": "x\u0000"},'
+        r' {"entity": "t", "key": "l", "value": "\udfff"},'
+        r' {"entity": "t", "key": "m", "value": 1}]}'
+    )
+    assert read_reply(reply, "it") == Graph(
+        facts=(ExtractedFact("good", ("t",)),), attributes=(Attribute("t", "m", 1),)
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"x":[' * 1_000 + "1," * 2_000,
+        '{"x":[' * 900 + '"' + "a" * 20_000,
+        '{"x":' * 900 + "[" + "1," * 2_000 + "1]" + "}" * 900,
+        '{"x":' * 900 + "9" * 5_000,
+    ],
+    ids=["unfinished", "in a string", "whole", "long number"],
+)
+def test_a_reply_is_read_a_few_times_at_most_however_deeply_its_objects_are_nested(
+    reply: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[int] = []
+    decode = json.JSONDecoder.raw_decode
+
+    def counting(self: json.JSONDecoder, text: str, start: int = 0) -> Any:
+        starts.append(start)
+        return decode(self, text, start)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counting)
+    with pytest.raises(ServiceError):
+        read_reply(reply, "it")
+    assert sum(len(reply) - start for start in starts) <= 10 * len(reply)
+
+
+def test_an_answer_is_found_within_objects_that_do_not_end() -> None:
+    reply = '{"a": [{"b": [{"c": ' + json.dumps(ANSWER) + "," + '"x", ' * 5_000
+    assert read_reply(reply, "it") == GRAPH
 
 
 @pytest.mark.parametrize("value", [0, 5, 5.5, False, "", "5", ["a", 1], {"a": None}])
