@@ -8,6 +8,9 @@ from naive_reading import PENDING, NaiveEdge, NaiveEntity, NaiveFact, NaiveReadi
 
 from plugmem_core import InvalidInputError, Namespace, Receipt, Similar
 
+BATCH = 128
+"""Texts that the embedder gets at once, when it makes what is pending."""
+
 Outcome: TypeAlias = Literal["created", "unchanged", "revised"]
 
 
@@ -229,10 +232,16 @@ class NaiveRules(NaiveReading):
 
     def _make_pending(self) -> int:
         waiting = [fact for fact in self.stored() if fact.vector == PENDING and not fact.forgotten]
-        made = {fact.id: self._made(fact.text) for fact in waiting}
-        for fact in waiting:
-            fact.vector = self._stored(made[fact.id] or PENDING)
-        return sum(vector is not None for vector in made.values())
+        count = 0
+        for start in range(0, len(waiting), BATCH):
+            batch = waiting[start : start + BATCH]
+            made = [self._made(fact.text) for fact in batch]
+            for fact, vector in zip(batch, made, strict=True):
+                fact.vector = self._stored(vector or PENDING)
+            count += sum(vector is not None for vector in made)
+            if None in made:  # the embedder is down
+                break
+        return count
 
     def _receipt(self, fact: NaiveFact, outcome: Outcome) -> Receipt:
         similar: tuple[Similar, ...] = ()

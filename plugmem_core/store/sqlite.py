@@ -19,6 +19,7 @@ from plugmem_core.errors import (
     ReadOnlyError,
     StorageError,
 )
+from plugmem_core.store.connecting import connect, mark, reading_uri
 from plugmem_core.store.encoding import decode_vector, text_digest
 from plugmem_core.store.rows import (
     NO_VECTOR,
@@ -57,6 +58,7 @@ _CHANGED_VECTORS = (
     "WHERE f.change > ? ORDER BY v.fact"
 )
 _BATCH = 500  # values of one IN list; SQLite's oldest limit is 999
+_VERSIONS = 1 << 32  # more than SQLite counts for one connection
 
 
 Row = TypeVar("Row")
@@ -90,51 +92,60 @@ class SqliteStore:
         self._busy_timeout = busy_timeout
         self._closed = False
         self._write_lock = RLock()
+        # A database in memory belongs to its connection, so it has only the one.
+        self._read_lock = RLock() if self.path else self._write_lock
+        self._connections: list[sqlite3.Connection] = []
+        self._times_opened = 0
         with self._translated():
-            self._writer = self._connect()
-            self._configure(self._writer, durability)
-            # A database in memory belongs to its connection, so it has only the one.
-            self._reader = self._connect() if self.path else self._writer
-            self._read_lock = RLock() if self.path else self._write_lock
-            self._pulse = self._reader.cursor()  # one for all; making them costs more than asking
+            self._open()
+            if not read_only:
+                self._configure(durability)
         # A handle that is dropped without `close` lets go of the file all the same.
-        dropped = weakref.finalize(self, _release, os.getpid(), self._reader, self._writer)
+        dropped = weakref.finalize(self, _release, os.getpid(), self._connections)
         dropped.atexit = False
 
-    def _connect(self) -> sqlite3.Connection:
-        options: dict[str, Any] = {
-            "timeout": self._busy_timeout,
-            "isolation_level": None,
-            "check_same_thread": False,
-            "cached_statements": 256,
-        }
-        target = MEMORY if self.path is None else str(self.path)
-        if self.path is not None and self.read_only:
-            if not self.path.exists():
-                raise StorageError(f"{self.path} does not exist; open it for writing to create it")
-            target, options["uri"] = f"{self.path.as_uri()}?mode=ro", True
-        elif self.path is not None and not self.path.parent.is_dir():
-            raise StorageError(f"the folder {self.path.parent} does not exist; create it first")
-        connection: sqlite3.Connection = sqlite3.connect(target, **options)
-        return connection
+    def _open(self) -> None:
+        self._uri, self._as_it_stood = "", None
+        if self.read_only and self.path is not None:
+            self._uri, self._as_it_stood = reading_uri(self.path, self._busy_timeout)
+        self._writer = self._connect()
+        self._connections.append(self._writer)
+        self._reader = self._writer
+        if self.path is not None:
+            self._reader = self._connect()
+            self._connections.append(self._reader)
+        self._pulse = self._reader.cursor()  # one for all; making them costs more than asking
+        self._times_opened += 1
 
-    def _configure(self, connection: sqlite3.Connection, durability: str) -> None:
+    def _connect(self) -> sqlite3.Connection:
+        return connect(self.path, self._busy_timeout, uri=self._uri)
+
+    def _configure(self, durability: str) -> None:
         try:
-            if not self.read_only:
-                connection.execute(f"PRAGMA synchronous = {durability}")
-            prepare(connection, read_only=self.read_only)
-            if not self.read_only:
-                connection.execute("PRAGMA journal_mode = WAL")
+            self._writer.execute(f"PRAGMA synchronous = {durability}")
+            prepare(self._writer, read_only=False)
+            self._writer.execute("PRAGMA journal_mode = WAL")
         except BaseException:
-            connection.close()
+            self._close_connections()
             raise
+
+    def _open_again_if_written(self) -> None:
+        # Inside the read lock, which is enough: no reader uses the other connection.
+        assert self.path is not None  # noqa: S101 - for the type checker
+        if not self._closed and mark(self.path) != self._as_it_stood:
+            with self._translated():
+                self._close_connections()
+                self._open()
+
+    def _close_connections(self) -> None:
+        while self._connections:
+            self._connections.pop().close()
 
     def close(self) -> None:
         """Close both connections; the last one out folds the WAL into the file."""
         with self._write_lock, self._read_lock:
             self._closed = True
-            self._reader.close()
-            self._writer.close()
+            self._close_connections()
 
     # -- writing
 
@@ -210,13 +221,15 @@ class SqliteStore:
         """Return a number that changes whenever another connection has committed."""
         # On the path of every recall, hence without the context managers below.
         with self._read_lock:
+            if self._as_it_stood is not None:
+                self._open_again_if_written()
             try:
                 if self._reader.in_transaction and self._reader is not self._writer:
                     self._end_interrupted(self._reader)
                 version: int = self._pulse.execute("PRAGMA data_version").fetchone()[0]
             except sqlite3.Error as error:
                 raise self._explained(error) from error
-        return version
+        return version + self._times_opened * _VERSIONS
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -579,7 +592,7 @@ _RULES = (
 """Queries that return nothing in a sound file, and what a row they return means."""
 
 
-def _release(process: int, *connections: sqlite3.Connection) -> None:
+def _release(process: int, connections: list[sqlite3.Connection]) -> None:
     if process == os.getpid():  # a forked child has nothing of its own to let go of
         for connection in connections:
             connection.close()

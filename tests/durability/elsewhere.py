@@ -78,11 +78,15 @@ def perform(memory: Memory, verb: str, args: Sequence[Any], options: dict[str, A
 
 
 class Elsewhere:
-    """A process that holds at most one memory open."""
+    """A process that holds at most one memory open.
 
-    def __init__(self) -> None:
+    Args:
+        launcher: A program that runs the one its arguments name, in conditions of its own.
+    """
+
+    def __init__(self, launcher: Sequence[str] = ()) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [*launcher, sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def ask(self, *question: Any) -> Any:
@@ -104,9 +108,11 @@ class Elsewhere:
 class Remote:
     """The memory of another process; its verbs are called like those of one here."""
 
-    def __init__(self, elsewhere: Elsewhere, world: World, path: Path, *, embeds: bool) -> None:
+    def __init__(
+        self, elsewhere: Elsewhere, world: World, path: Path, *, embeds: bool, **options: Any
+    ) -> None:
         self._elsewhere, self._world = elsewhere, world
-        elsewhere.ask("open", world.now, path, embeds)
+        elsewhere.ask("open", world.now, path, embeds, options)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
@@ -135,9 +141,9 @@ class _Here:
         except PlugmemError as error:
             return error
 
-    def _open(self, now: int, path: Path, embeds: bool) -> None:
+    def _open(self, now: int, path: Path, embeds: bool, options: dict[str, Any]) -> None:
         self._world.now = now
-        self._memory = self._world.open(path, embeds=embeds)
+        self._memory = self._world.open(path, embeds=embeds, **options)
 
     def _call(self, now: int, works: bool, call: Call) -> Any:
         self._world.now, self._world.embedder_works = now, works
