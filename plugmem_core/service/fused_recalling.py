@@ -44,10 +44,11 @@ class FusedVerbs(RecallVerbs):
         """Return the memories that a search or a walk from its best hits finds, best first.
 
         A pool of hits is searched, and the graph walked from the first of them. A memory
-        scores `max(s, 0) / m + graph_boost · w`: `s` is its cosine, or in mode `"fused"`
-        `1 / (1 + place / 8)` for its place in the pool, or 0 outside; `m` is the best one; `w`
-        is 1 for a memory that only typed edges lead to, else the `idf` of the rarest entity that
-        mentions it (see `Evidence`), and 0 for the seeds and for what the walk did not meet.
+        scores `max(s, 0) / m + graph_boost · w`: `s` is its cosine, or in mode `"fused"` its
+        `rank_score`, at most `1 / (1 + place / 8)` for its place in the pool, or 0 outside; `m`
+        is the best one; `w` is 1 for a memory that only typed edges lead to, else the `idf` of
+        the rarest entity that mentions it (see `Evidence`), and 0 for the seeds and for what the
+        walk did not meet.
         The filter holds for the walk, too: see `plugmem_core.service.walk`.
 
         Args:
@@ -224,7 +225,7 @@ class FusedVerbs(RecallVerbs):
         learned = self._store.learned(known)
         by_cosine = question.mode == "vector"
         pool_scores = [
-            (hit.memory.id, hit.rank_score if by_cosine else place_score(place))
+            (hit.memory.id, hit.rank_score if by_cosine else place_score(hit.rank_score, place))
             for place, hit in enumerate(hits)
         ]
         return [

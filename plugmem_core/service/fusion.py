@@ -45,21 +45,21 @@ def graph_weights(
     }
 
 
-def place_score(place: int) -> float:
-    """Return what a place in a fused ranking is worth beside the graph: `1 / (1 + place / 8)`.
+def place_score(share: float, place: int) -> float:
+    """Return what a hit among words and vectors is worth beside the graph.
 
     Scores by reciprocal ranks fall so slowly, 13 % over the first ten places, that any boost
-    would outdo them; they tell the order, and not by how much one hit is better. With 8, a place
-    is worth about what the cosine of an embedding is at it (`benchmarks/README.md` compares both
-    modes).
+    would outdo them. At most `1 / (1 + place / 8)` falls about as the cosines of an embedding
+    do (`benchmarks/README.md` compares both modes).
 
     Args:
+        share: The score as a share of the best.
         place: From 0.
 
-    >>> place_score(0), place_score(2), place_score(8)
+    >>> place_score(1.0, 0), place_score(0.98, 2), place_score(0.5, 2)
     (1.0, 0.8, 0.5)
     """
-    return 1 / (1 + place / HALVING_PLACE)
+    return min(share, 1 / (1 + place / HALVING_PLACE))
 
 
 def fuse(
