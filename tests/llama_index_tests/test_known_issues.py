@@ -25,6 +25,7 @@ from llama_index.core.llms import MockFunctionCallingLLM
 from llama_index.core.memory import Memory as ChatMemory
 from llama_index.core.tools import RetrieverTool
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
+from llama_index.core.workflow import Context
 from vector_nodes import EAST, NORTH, WEST, ids, note, only
 from word_embedding import WordEmbedding
 
@@ -269,6 +270,21 @@ async def test_an_agent_with_llamaindexs_memory_recalls_another_session_and_goes
     assert ASKED in heard  # of this one, before the restart
     assert [one.content for one in kept if one.role == "user"] == [ASKED, AGAIN]
     assert not any("Be kind" in (one.content or "") for one in kept)
+
+
+# LlamaIndex warns that its memory has to be given again, which is what the test does.
+@pytest.mark.filterwarnings("ignore::workflows.context.state_store.UnserializableKeyWarning")
+async def test_a_restored_context_goes_on_with_llamaindexs_memory_when_given_it_again(
+    memory: Memory,
+) -> None:
+    # #18069, #19228: LlamaIndex cannot dump its own memory, so the context is without it
+    player = Player(assistant("Noted."), assistant("Floor two."))
+    agent = FunctionAgent(llm=player.llm)
+    context = Context(agent)
+    await agent.run(DESK, ctx=context, memory=own_memory(memory, "s"))
+    restored = Context.from_dict(agent, json.loads(json.dumps(context.to_dict())))
+    await agent.run(ASKED, ctx=restored, memory=own_memory(memory, "s"))
+    assert [one.content for one in player.heard[1]] == [DESK, "Noted.", ASKED]
 
 
 async def test_an_agent_looks_things_up_with_a_retriever_as_its_tool(memory: Memory) -> None:
