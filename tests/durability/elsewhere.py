@@ -5,7 +5,9 @@ until that ends.
 """
 
 import logging
+import os
 import pickle
+import resource
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -152,6 +154,19 @@ class _Here:
 
     def _close(self) -> None:
         self._memory.close()
+
+    def _limit_files(self, size: int | None) -> None:
+        """Let no file grow over so many bytes."""
+        unlimited = resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited if size is None else size, unlimited))
+
+    def _fill_disk(self, folder: Path, free: int | None) -> None:
+        """Leave so many bytes on the disk of a folder."""
+        ballast = folder / "ballast"
+        ballast.unlink(missing_ok=True)
+        if free is not None:
+            disk = os.statvfs(folder)
+            ballast.write_bytes(bytes(disk.f_bavail * disk.f_frsize - free))
 
 
 def _serve() -> None:
