@@ -19,12 +19,16 @@ from plugmem_core.inputs import check_count
 MAX_JOINED = 500
 """Most characters of a fact of several sentences."""
 
+_BULLETS = frozenset("-–—*•‣◦▪·#")
+"""What makes a line an item of a list or a heading, if a space follows."""
+
 
 class ProseExtractor:
     """Reads plain prose by the rules of `plugmem_core.extraction.prose`: no model, no network.
 
-    Every sentence is a fact, verbatim but for its spaces, and its topics are the names, quoted
-    titles, identifiers and dates in it, in their order and in lower case. A sentence that
+    Every sentence is a fact, verbatim but for its spaces and what makes a line an item of a
+    list or a heading, such as `-` and `#`. Its topics are the names, quoted titles,
+    identifiers and dates in it, in their order and in lower case. A sentence that
     begins with a pronoun belongs to the one before, which says who is meant. The relations
     are what a few words between two names say about them, with those words as the predicate:
     "Ines works at Acme", and "Mara has sister Ines" for "Mara's sister is Ines". There are no
@@ -108,7 +112,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int, bool]]:
         word = next((at for at in range(first, stop) if lexemes[at].kind != "mark"), None)
         if word is None:
             continue
-        start = next(at for at in range(word, first - 1, -1) if at == first or _apart(lexemes, at))
+        start = _behind_bullets(text, lexemes, first, word)
         leans = lexemes[word].text.lower() in LEANING
         yield lexemes[start].start, lexemes[stop - 1].end, leans
 
@@ -118,6 +122,17 @@ def _first(lexemes: list[Lexeme], first: int) -> int:
     while 0 < first < len(lexemes) and lexemes[first].kind == "mark" and not _apart(lexemes, first):
         first += 1
     return first
+
+
+def _behind_bullets(text: str, lexemes: list[Lexeme], first: int, word: int) -> int:
+    """Return where a sentence begins behind the marks of its line; `word` is its first word."""
+    line = first == 0 or "\n" in text[lexemes[first - 1].end : lexemes[first].start]
+    at = first
+    while line and at < word and lexemes[at].text in _BULLETS:
+        at += 1
+    while at > first and not _apart(lexemes, at):  # such as the stars of "- **Plan**"
+        at -= 1
+    return at
 
 
 def _apart(lexemes: list[Lexeme], at: int) -> bool:

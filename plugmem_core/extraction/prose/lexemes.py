@@ -20,7 +20,8 @@ _JOINER = (
     r"|(?<=\d)[.,](?=\d))"
 )
 _find_lexemes = re.compile(
-    r"(?P<address>(?:(?:https?://|www\.)\S*|[\w.+-]{1,64}@\S*)[^\W_]/?)"
+    # What stands behind "@" begins with a letter, or each of many marks would look to their end.
+    r"(?P<address>(?:(?:https?://|www\.)\S*|[\w.+-]{1,64}@(?=[^\W_])\S*)[^\W_]/?)"
     r"|(?P<possessive>['’]s(?![^\W_]))"
     rf"|(?P<word>{_PART}(?:{_JOINER}{_PART})*(?:(?:\+\+|\#)(?![^\W_]))?|[{_UNSPACED}])"
     r"|(?P<mark>\S)"

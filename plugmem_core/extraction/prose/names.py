@@ -71,13 +71,15 @@ def find_runs(lexemes: list[Lexeme], sentences: list[Sentence], taken: set[int])
             for place in range(sentence.first, sentence.stop)
             if place not in taken and _is_capital(lexemes[place], shouted=shouted)
         }
+        # Looked for once, and not before each run: a long text may be one sentence.
+        opening = _first_word(lexemes, sentence)
         place = sentence.first
         while place < sentence.stop:
             if place not in capitals:
                 place += 1
                 continue
             last = _run_end(lexemes, place, sentence.stop, capitals)
-            yield _run(lexemes, place, last, sentence)
+            yield _run(lexemes, place, last, sentence, begins=place == opening)
             place = last + 1
 
 
@@ -245,9 +247,12 @@ def _joined(lexemes: list[Lexeme], place: int, stop: int) -> int:
     return stop if lone else following
 
 
-def _run(lexemes: list[Lexeme], first: int, last: int, sentence: Sentence) -> Run:
-    # By places, and not by slices: a text may be one sentence.
-    begins = all(lexemes[place].kind == "mark" for place in range(sentence.first, first))
+def _first_word(lexemes: list[Lexeme], sentence: Sentence) -> int | None:
+    places = range(sentence.first, sentence.stop)
+    return next((place for place in places if lexemes[place].kind != "mark"), None)
+
+
+def _run(lexemes: list[Lexeme], first: int, last: int, sentence: Sentence, *, begins: bool) -> Run:
     quoted = first > sentence.first and lexemes[first - 1].text in _QUOTES
     closed = all(lexemes[place].text == ":" for place in range(last + 1, sentence.stop))
     label = sentence.end in ("\n", ":") and closed
