@@ -59,6 +59,7 @@ from plugmem_core.model import (
 from plugmem_core.moving import Loss, SalvageReport, TransferReport
 from plugmem_core.moving.salvaging import salvage
 from plugmem_core.recall import Absence, Evidence, Explanation, FactExplanation, RecallResult
+from plugmem_core.retention import Retain
 
 __all__ = [
     "Absence",
@@ -103,6 +104,7 @@ __all__ = [
     "RecallResult",
     "RecalledFact",
     "Receipt",
+    "Retain",
     "SalvageReport",
     "ServiceError",
     "Similar",

@@ -272,15 +272,24 @@ def check_ttl(value: object, now: int) -> int | None:
         value: Seconds, or a `timedelta`; positive. `None` means never.
         now: Unix milliseconds.
     """
-    if value is None:
-        return None
+    return None if value is None else now + check_duration(value, "ttl", longest=MAX_MS - now)
+
+
+def check_duration(value: object, name: str, *, longest: int = MAX_MS) -> int:
+    """Return a positive duration in milliseconds.
+
+    Args:
+        value: Seconds, or a `timedelta`.
+        name: The argument's name, for the message of an error.
+        longest: The most milliseconds there may be.
+    """
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
-    check_type(seconds, (int, float), "ttl", "seconds or a timedelta")
+    check_type(seconds, (int, float), name, "seconds or a timedelta")
     assert isinstance(seconds, int | float)  # noqa: S101 - for the type checker
-    longest = (MAX_MS - now) / 1000
-    if not 0.001 <= seconds <= longest:
-        raise InvalidInputError(f"ttl is {shown(value)}; give from 0.001 to {longest:.0f} seconds")
-    return now + int(seconds * 1000)
+    most = longest / 1000
+    if not 0.001 <= seconds <= most:
+        raise InvalidInputError(f"{name} is {shown(value)}; give from 0.001 to {most:.0f} seconds")
+    return int(seconds * 1000)
 
 
 def _required_key(value: object, name: str) -> str:

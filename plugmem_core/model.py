@@ -434,11 +434,13 @@ class MaintainReport:
         purged: Forgotten and expired facts whose rows were removed.
         vectors_in_graph: Vectors the graph index covers now.
         embedded: Pending vectors that were completed.
+        retired: How many of those removed were let go by a rule of `retain`.
     """
 
     purged: int
     vectors_in_graph: int
     embedded: int
+    retired: int = 0
 
 
 def fact_row(fact: Fact | RecalledFact) -> dict[str, str]:

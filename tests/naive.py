@@ -23,6 +23,7 @@ from plugmem_core import (
     Namespace,
     PlugmemError,
     Receipt,
+    Retain,
 )
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -236,11 +237,14 @@ class NaiveMemory(NaiveRules):
 
     # -- care
 
-    def maintain(self) -> MaintainReport:
+    def maintain(self, *, retain: Iterable[Retain] = ()) -> MaintainReport:
         before = len(list(self.stored()))
+        retired = [fact for fact in self.seen() if any(self._outlives(fact, one) for one in retain)]
+        for fact in retired:
+            fact.forgotten = True
         self.drop_what_nobody_sees()
         purged = before - len(list(self.stored()))
-        return MaintainReport(purged, 0, self._make_pending())
+        return MaintainReport(purged, 0, self._make_pending(), len(retired))
 
     def drop_what_nobody_sees(self) -> None:
         """Remove facts that are forgotten or have expired, as an export leaves them behind."""

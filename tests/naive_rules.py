@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from naive_reading import PENDING, NaiveEdge, NaiveEntity, NaiveFact, NaiveReading, Vector, within
 
-from plugmem_core import InvalidInputError, Namespace, Receipt, Similar
+from plugmem_core import InvalidInputError, Namespace, Receipt, Retain, Similar
 
 BATCH = 128
 """Texts that the embedder gets at once, when it makes what is pending."""
@@ -92,6 +92,15 @@ class NaiveRules(NaiveReading):
             return False
         self._close(fact, self.now)
         return True
+
+    def _outlives(self, fact: NaiveFact, rule: Retain) -> bool:
+        """Whether a fact is older than a rule lets it be; the age is in seconds."""
+        return (
+            self.now - fact.recorded_at > 1_000 * rule.max_age
+            and set(rule.tags) <= set(fact.tags)
+            and (rule.entity is None or self.is_about(fact, rule.entity))
+            and within(fact.namespace, rule.namespace)
+        )
 
     def _under(self, pair: tuple[Namespace, str]) -> list[NaiveFact]:
         """Every version under a key."""

@@ -16,9 +16,9 @@ PUBLIC = {
         Evidence Explanation Fact FactExplanation FactPage GuardedReceipt HashingEmbedder History
         Instant InvalidFilterError InvalidInputError KeyPage Loss MaintainReport Memory
         MemoryConfig Metadata Namespace NamespaceCount NamespacePage Neighbours NotFoundError
-        PlugmemError ReadOnlyError RecallResult RecalledFact Receipt SalvageReport ServiceError
-        Similar StaleCursorError Stats StorageError Tag TagPage TooLargeError TransferReport
-        VectorSpace VectorSpaceError VerifyReport WrongTypeError salvage
+        PlugmemError ReadOnlyError RecallResult RecalledFact Receipt Retain SalvageReport
+        ServiceError Similar StaleCursorError Stats StorageError Tag TagPage TooLargeError
+        TransferReport VectorSpace VectorSpaceError VerifyReport WrongTypeError salvage
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory

@@ -23,6 +23,7 @@ from plugmem_core import (
     Namespace,
     PlugmemError,
     Receipt,
+    Retain,
     VectorSpace,
 )
 
@@ -105,6 +106,14 @@ erasures = st.one_of(
     st.fixed_dictionaries({"entity": names, "namespace": often((), spaces)}),
     st.fixed_dictionaries({"key": st.sampled_from(KEYS), "namespace": often((), spaces)}),
     st.fixed_dictionaries({"namespace": st.sampled_from(SPACES[1:])}),
+)
+
+retentions = st.builds(
+    Retain,
+    max_age=st.integers(1, 9),
+    tags=st.sampled_from([(), (), ("a",), ("a", "b")]),
+    entity=st.none() | names,
+    namespace=spaces,
 )
 
 
@@ -323,9 +332,9 @@ class MemoryMachine(RuleBasedStateMachine):
         ]
         self.both(handle, "transaction", calls)
 
-    @rule(handle=handles)
-    def maintain(self, handle: int) -> None:
-        self.both(handle, "maintain")
+    @rule(handle=handles, retain=st.lists(retentions, max_size=2))
+    def maintain(self, handle: int, retain: list[Retain]) -> None:
+        self.both(handle, "maintain", retain=retain)
 
     @rule(handle=handles, what=erasures)
     def erase(self, handle: int, what: Options) -> None:

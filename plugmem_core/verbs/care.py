@@ -1,8 +1,13 @@
 """Looking after a memory."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from plugmem_core.clock import MIN_MS
+from plugmem_core.kernels import NO_ID
 from plugmem_core.model import MaintainReport, Namespace, Stats, VerifyReport
+from plugmem_core.retention import Retain, check_rules
 from plugmem_core.verbs.base import twin
 from plugmem_core.verbs.drafting import Drafting
 from plugmem_core.verify import differences
@@ -85,7 +90,7 @@ class CareVerbs(Drafting):
         """
         self._ready().checkpoint()
 
-    def maintain(self) -> MaintainReport:
+    def maintain(self, *, retain: Iterable[Retain] = ()) -> MaintainReport:
         """Do the work that writes leave for later.
 
         Removes the rows of forgotten and expired facts; if no vector is left by that, the
@@ -94,28 +99,53 @@ class CareVerbs(Drafting):
         anew whenever an eighth has come since. Nothing else ever does; calling it often
         costs little.
 
+        Args:
+            retain: How long facts are kept; what a rule lets go is forgotten and removed. Like
+                what is forgotten, it leaves its names, edges and bytes behind; `erase` does not.
+
+        Raises:
+            WrongTypeError: There is something else than rules.
+
         >>> from plugmem_core import Memory
         >>> memory = Memory.open(":memory:")
         >>> _ = memory.forget(memory.remember("the old alarm code is 4711").id)
         >>> memory.maintain().purged
         1
         """
+        rules = check_rules(retain)
         engine = self._ready()
         with engine.writing() as transaction:
-            purged = transaction.purge(engine.store.purgeable(engine.clock()))
+            now = engine.clock()
+            retired = {fact for rule in rules for fact in self._outdated(rule, now)}
+            rows = [transaction.fact(fact) for fact in sorted(retired)]
+            purged = transaction.purge([*engine.store.purgeable(now), *rows])
             released = transaction.release_space()
         if released:
             engine.rebuild()
             engine.sync()
         embedded = self._make_pending_vectors()
         covered = self._build_vector_graph()
-        return MaintainReport(purged=purged, vectors_in_graph=covered, embedded=embedded)
+        return MaintainReport(purged, covered, embedded, len(retired))
 
     astats = twin(stats)
     averify = twin(verify)
     arebuild = twin(rebuild)
     acheckpoint = twin(checkpoint)
     amaintain = twin(maintain)
+
+    def _outdated(self, rule: Retain, now: int) -> list[int]:
+        """Return the facts that a rule lets go, but for those that nobody sees any more."""
+        with self._engine.gate:
+            index = self._engine.index
+            scope = self._visible(rule.namespace)
+            if rule.tags:
+                scope.restrict_facts(index.tags.allowed(rule.tags, (), (), len(index.facts)))
+            old = index.facts.newest(scope, MIN_MS, rule.oldest(now), NO_ID)
+            facts = [fact for fact, _ in old.items()]
+            if rule.entity_key is None:
+                return facts
+            entities = index.names.resolve(rule.entity_key, index.spaces.mask(rule.namespace))
+            return [fact for fact in facts if index.facts.entity(fact) in entities]
 
     def _make_pending_vectors(self) -> int:
         engine = self._engine
