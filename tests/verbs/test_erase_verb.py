@@ -203,14 +203,15 @@ def test_ids_are_given_once_even_after_an_erasure(memory: Memory) -> None:
 
 def test_unknown_things_are_passed_over(memory: Memory) -> None:
     memory.remember("tea", namespace=("a",))
-    for what in (
+    calls: tuple[dict[str, Any], ...] = (
         {"ids": [7, 99]},
         {"ids": [0], "namespace": ("b",)},
         {"entity": "nobody"},
         {"key": "none"},
         {"namespace": ("never",)},
         {"ids": []},
-    ):
+    )
+    for what in calls:
         assert memory.erase(**what).facts == ()
     assert len(memory.list_facts().facts) == 1
 
