@@ -9,11 +9,13 @@ import copy
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import OpenMemory
 from llama_index.core import Document, PropertyGraphIndex, QueryBundle, Settings
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
@@ -26,11 +28,12 @@ from llama_index.core.memory import Memory as ChatMemory
 from llama_index.core.tools import RetrieverTool
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 from llama_index.core.workflow import Context
-from vector_nodes import EAST, NORTH, WEST, ids, note, only
+from vector_nodes import EAST, NORTH, WEST, ids, note, only, worded
 from word_embedding import WordEmbedding
 
 from llama_index_plugmem import (
     PlugmemChatStore,
+    PlugmemMemory,
     PlugmemMemoryBlock,
     PlugmemPropertyGraphStore,
     PlugmemRetriever,
@@ -295,6 +298,58 @@ async def test_an_agent_looks_things_up_with_a_retriever_as_its_tool(memory: Mem
     agent = FunctionAgent(llm=player.llm, tools=[tool])
     assert str(await agent.run("Who has the key?")) == "With Ines."
     assert "The key of the library is with Ines" in (player.heard[1][-1].content or "")
+
+
+# -- the event loop
+
+
+ASYNC_CALLS: dict[str, Callable[[Memory], Awaitable[Any]]] = {
+    "aget": lambda memory: PlugmemMemory(memory).aget("Hello"),
+    "aget_all": lambda memory: PlugmemMemory(memory).aget_all(),
+    "aput": lambda memory: PlugmemMemory(memory).aput(user("Hello")),
+    "aput_messages": lambda memory: PlugmemMemory(memory).aput_messages([user("Hello")]),
+    "aset": lambda memory: PlugmemMemory(memory).aset([user("Hello")]),
+    "areset": lambda memory: PlugmemMemory(memory).areset(),
+    "aforget": lambda memory: PlugmemMemory(memory).aforget(),
+    "block": lambda memory: PlugmemMemoryBlock(memory).aget([user("Hello")], session_id="s"),
+    "block aput": lambda memory: PlugmemMemoryBlock(memory).aput([user("Hi")], session_id="s"),
+    "chat store": lambda memory: PlugmemChatStore(memory).add_message("s", user("Hello")),
+    "retriever": lambda memory: PlugmemRetriever(memory).aretrieve("Hello"),
+    "query": lambda memory: PlugmemVectorStore(memory).aquery(worded("Hello")),
+    "aget_nodes": lambda memory: PlugmemVectorStore(memory).aget_nodes(),
+    "async_add": lambda memory: PlugmemVectorStore(memory).async_add([note("a")]),
+}
+
+
+@pytest.mark.parametrize("call", ASYNC_CALLS.values(), ids=ASYNC_CALLS)
+async def test_no_async_method_works_on_the_event_loop(
+    open_memory: OpenMemory, call: Callable[[Memory], Awaitable[Any]]
+) -> None:
+    # #22661, #19026: what LlamaIndex's base classes inherit holds up the loop
+    threads = set()
+
+    def watched() -> int:
+        """Tell the time, which every reading and writing asks for."""
+        threads.add(threading.current_thread())
+        return 1_700_000_000_000
+
+    memory = open_memory(clock=watched)
+    memory.remember("Hello, everybody", namespace=("conversation",), key="greeting")
+    threads.clear()
+    await call(memory)
+    assert threads
+    assert threading.current_thread() not in threads
+
+
+# -- one file, several parts
+
+
+def test_parts_that_are_given_the_same_path_share_one_handle(tmp_path: Path) -> None:
+    path = tmp_path / "chat.plugmem"
+    chat = PlugmemMemory(path=path, session_id="s")
+    parts = [chat, PlugmemMemory.from_dict(chat.to_dict()), PlugmemMemoryBlock(path=path)]
+    with parts[0].memory as memory:
+        assert all(part.memory is memory for part in parts)
 
 
 # -- LlamaIndex's settings
