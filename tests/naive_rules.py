@@ -94,7 +94,8 @@ class NaiveRules(NaiveReading):
         return True
 
     def _outlives(self, fact: NaiveFact, rule: Retain) -> bool:
-        """Whether a fact is older than a rule lets it be; the age is in seconds."""
+        """Whether a fact is older than a rule lets it be; the age is in seconds here."""
+        assert isinstance(rule.max_age, int | float)
         return (
             self.now - fact.recorded_at > 1_000 * rule.max_age
             and set(rule.tags) <= set(fact.tags)
