@@ -6,8 +6,10 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.llms.function_calling import FunctionCallingLLM
+from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.tools import FunctionTool
 
+from plugmem_core.errors import ServiceError
 from plugmem_core.extraction import Graph
 from plugmem_core.extraction.protocol import check_passage
 from plugmem_core.extraction.replies import (
@@ -85,12 +87,22 @@ class LLMExtractor:
             return self._read(reply)
 
     def _read(self, reply: ChatResponse) -> Graph:
-        if self._caller is not None:
-            calls = self._caller.get_tool_calls_from_response(reply, error_on_no_tool_call=False)
-            for call in calls:
+        broken: Exception | None = None
+        try:
+            for call in self._calls(reply):
                 if is_answer(call.tool_kwargs):
                     return read_answer(call.tool_kwargs)
-        return read_reply(reply.message.content or "", type(self.llm).__name__)
+        except Exception as error:  # noqa: BLE001 - of whatever kind: the text may have the answer
+            broken = error
+        try:
+            return read_reply(reply.message.content or "", type(self.llm).__name__)
+        except ServiceError as error:
+            raise error from broken
+
+    def _calls(self, reply: ChatResponse) -> list[ToolSelection]:
+        if self._caller is None:
+            return []
+        return self._caller.get_tool_calls_from_response(reply, error_on_no_tool_call=False)
 
 
 def _messages(text: str) -> list[ChatMessage]:

@@ -125,6 +125,24 @@ async def test_a_model_that_fails_is_a_fault_of_the_service_and_is_asked_once() 
     assert isinstance(caught.value.__cause__, ConnectionError)
 
 
+@pytest.mark.timeout(20)
+async def test_a_model_that_runs_out_of_replies_has_failed() -> None:
+    extractor = ChatModelExtractor(GenericFakeChatModel(messages=iter(())))
+    with pytest.raises(ServiceError, match="GenericFakeChatModel failed with StopIteration"):
+        extractor.extract("a")
+    with pytest.raises(ServiceError, match="GenericFakeChatModel failed with RuntimeError"):
+        await extractor.aextract("a")
+
+
+def test_one_bad_item_of_a_reply_costs_none_of_the_others() -> None:
+    reply = (
+        r'{"facts": [{"text": "good", "topics": ["t"]}, {"text": "\ud800"}],'
+        r' "attributes": [{"entity": "t", "key": "k", "value": "x\u0000"}]}'
+    )
+    extractor = ChatModelExtractor(plain(reply))
+    assert extractor.extract("p") == Graph(facts=(ExtractedFact("good", ("t",)),))
+
+
 async def test_a_reply_without_an_answer_is_a_fault_that_does_not_show_all_of_it() -> None:
     extractor = ChatModelExtractor(plain("I would rather not. " * 50))
     with pytest.raises(ServiceError, match="reply of FakeListChatModel") as caught:

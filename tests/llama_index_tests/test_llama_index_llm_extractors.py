@@ -123,6 +123,27 @@ async def test_a_model_that_calls_functions_answers_by_a_call_or_in_text(
         assert tool.metadata.fn_schema is GraphReply
 
 
+class Garbling(Calling):
+    """Cannot read the calls in its own reply."""
+
+    def __init__(self, answer: ChatMessage) -> None:
+        super().__init__(answer)
+
+    def get_tool_calls_from_response(self, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError("arguments are no JSON")
+
+
+async def test_where_a_call_cannot_be_read_the_text_is() -> None:
+    assert LLMExtractor(Garbling(called("{", WRITTEN))).extract("a") == GRAPH
+    assert await LLMExtractor(Garbling(written(WRITTEN))).aextract("a") == GRAPH
+
+
+def test_where_there_is_no_text_either_the_unread_call_is_the_cause() -> None:
+    with pytest.raises(ServiceError, match="the reply of Garbling") as caught:
+        LLMExtractor(Garbling(called("{"))).extract("a")
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
 @pytest.mark.parametrize(
     "model",
     [completing(WRITTEN), Calling(written(WRITTEN), calls_functions=False)],
@@ -187,6 +208,24 @@ async def test_a_model_that_fails_is_a_fault_of_the_service(model: LLM, name: st
     with pytest.raises(ServiceError, match=f"{name} failed with ConnectionError") as caught:
         await extractor.aextract("a")
     assert isinstance(caught.value.__cause__, ConnectionError)
+
+
+class Exhausted(MockLLM):
+    """Has no more replies."""
+
+    def complete(self, prompt: str, *args: Any, **kwargs: Any) -> CompletionResponse:
+        return next(iter(()))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "model", [Exhausted(max_tokens=None), Calling(StopIteration())], ids=["completing", "calling"]
+)
+async def test_a_model_that_runs_out_of_replies_has_failed(model: LLM) -> None:
+    with pytest.raises(ServiceError, match="failed with StopIteration"):
+        LLMExtractor(model).extract("a")
+    with pytest.raises(ServiceError, match=r"failed with (StopIteration|RuntimeError)"):
+        await LLMExtractor(model).aextract("a")
 
 
 def test_a_model_that_fails_is_asked_once() -> None:
