@@ -299,6 +299,8 @@ class Engine:
         self.store.scrub()
 
     def _follow(self, changes: Changes, state: FileState) -> None:
+        if self.index.past not in (None, changes.uuid):
+            return  # the index stays behind, and is made anew before anybody uses it
         # Names may have to be read from the file again: store first, then gate.
         with self.store.reading(), self.gate.alone:
             self._apply(changes)

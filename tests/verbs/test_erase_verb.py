@@ -141,6 +141,26 @@ def test_no_byte_stays_of_what_is_erased(
     assert leaks(path) == stays | {"target"}
 
 
+def test_an_erasure_that_is_cut_off_after_its_commit_leaves_nothing_in_the_index(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with Memory.open(path) as memory:
+        fill(memory)
+        keep_secrets(memory)
+        monkeypatch.setattr(memory._engine, "scrub", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            memory.erase(namespace=SCOPE)
+        assert memory.recall(SECRETS["text"], anchors="given").facts == ()
+        assert memory.recall(entities=[SECRETS["entity"]]).edges == ()
+        assert memory.stats().edges == memory.stats().edge_versions
+        assert memory.verify().ok
+    saved = path.with_name(f"{path.name}-index").read_bytes().lower()
+    assert not [secret for secret in SECRETS.values() if secret.lower().encode() in saved]
+
+
 def test_forgotten_and_expired_versions_are_erased_too(path: Path, clock: Clock) -> None:
     with Memory.open(path, clock=clock) as memory:
         memory.forget(keep_secrets(memory))
