@@ -1,6 +1,5 @@
 """Kills a writer at random moments, and compares what is left with what it had acknowledged."""
 
-import os
 import pickle
 import random
 import subprocess
@@ -15,7 +14,7 @@ from clocks import START
 from naive import NaiveMemory
 
 from durability import writer
-from durability.elsewhere import DEADLOCK, Call, World, embedded
+from durability.elsewhere import DEADLOCK, ENVIRONMENT, Call, World, embedded
 from durability.plans import COLLECTION, SPACES, apply, plan
 from plugmem_core import Memory
 
@@ -65,7 +64,7 @@ class Crashes:
             [sys.executable, writer.__file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+            env=ENVIRONMENT,
         ) as process:
             pickle.dump(task, process.stdin)
             process.stdin.close()

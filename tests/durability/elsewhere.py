@@ -25,6 +25,9 @@ Call: TypeAlias = tuple[str, tuple[Any, ...], dict[str, Any]]
 DEADLOCK = 120
 """Seconds after which a process is taken to be stuck; none needs a tenth of it."""
 
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+"""In which another process can import the tests."""
+
 
 class World:
     """What memories get from outside: the time, and an embedder that may be down."""
