@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = pyproject.toml CMakeLists.txt $(wildcard plugmem_core/kernels/*.?pp)
 
-.PHONY: demo test test-slow check format notebooks sanitize clean
+.PHONY: demo test test-slow fuzz check format notebooks sanitize clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python scripts/demo.py $(if $(DOCS),--docs "$(DOCS)") $(if $(ASK),--ask "$(ASK)")
@@ -17,6 +17,10 @@ test: check
 # What each of them tried is in the summary at the end.
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -rP
+
+# Thousands of random inputs for each test; any test may be named: make fuzz FUZZ="-k filters".
+fuzz: $(VENV)/.dev
+	$(BIN)/pytest tests/test_fuzz.py --hypothesis-profile=fuzz --timeout=0 --hypothesis-show-statistics $(FUZZ)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -6,10 +6,13 @@ from typing import Any, TypeAlias
 
 import pytest
 from clocks import Clock
+from hypothesis import settings
 
 from plugmem_core import Memory
 
 OpenMemory: TypeAlias = Callable[..., Memory]
+
+settings.register_profile("fuzz", max_examples=20_000, deadline=None)  # for `make fuzz`
 
 
 @pytest.fixture
