@@ -405,11 +405,15 @@ def test_a_handle_that_came_along_in_a_fork_is_closed_to_the_child(path: Path) -
 # -- processes that are killed
 
 VICTIM = """
-    import sys
+    import os, sys
     from plugmem_core import Memory, MemoryConfig
 
     memory = Memory.open(sys.argv[1], config=MemoryConfig(flat_to_hnsw=8))
     number = int(sys.argv[2])
+
+    def say(line):  # whole lines, whatever buffer print has
+        os.write(1, line.encode())
+
     while True:
         vector = [1.0, number % 7, 1.0]
         memory.remember_many([
@@ -417,11 +421,11 @@ VICTIM = """
             {"text": f"right {number}", "entity": "right", "links": [("beside", f"n {number}")]},
             {"text": f"version {number}", "key": "latest"},
         ])
-        print("wrote", number, flush=True)
+        say(f"wrote {number}\\n")
         if number % 4 == 0:
             gone = memory.remember(f"gone {number}").id
             memory.forget(gone)
-            print("forgot", gone, flush=True)
+            say(f"forgot {gone}\\n")
             memory.maintain()
         if number % 6 == 0:
             memory.checkpoint()
