@@ -4,12 +4,40 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from plugmem_core.errors import ConfigError
+from plugmem_core.errors import ConfigError, shown
 
 Lexical = Literal["bm25", "okapi", "bm25l", "bm25plus"]
 
 
-class MemoryConfig(BaseModel):
+class Knobs(BaseModel):
+    """Plain frozen data; an unknown name or a value out of range raises `ConfigError`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def __init__(self, **knobs: Any) -> None:
+        try:
+            super().__init__(**knobs)
+        except ValidationError as error:
+            raise ConfigError(self._explain(error)) from None
+
+    def replace(self, **knobs: Any) -> Self:
+        """Return a copy with some knobs changed, validated like a new one."""
+        return type(self)(**(self.model_dump() | knobs))
+
+    @classmethod
+    def _explain(cls, error: ValidationError) -> str:
+        accepted = ", ".join(cls.model_fields)
+        lines = []
+        for problem in error.errors():
+            knob = ".".join(str(part) for part in problem["loc"])
+            if problem["type"] == "extra_forbidden":
+                lines.append(f"unknown knob {knob!r}; accepted are {accepted}")
+            else:
+                lines.append(f"{knob} is {shown(problem['input'])}: {problem['msg']}")
+        return "; ".join(lines)
+
+
+class MemoryConfig(Knobs):
     """How a memory stores and ranks; plain frozen data.
 
     Pass it to `Memory.open(config=…)`. An unknown name or a value out of range
@@ -49,8 +77,6 @@ class MemoryConfig(BaseModel):
         hnsw_ef_search: Beam while searching it; `recall(ef=…)` overrides it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     durability: Literal["full", "normal"] = "full"
     busy_timeout: float = Field(default=5.0, ge=0, le=3600)
     max_text: int = Field(default=65_536, ge=1, le=16_777_216)
@@ -78,25 +104,3 @@ class MemoryConfig(BaseModel):
     hnsw_m: int = Field(default=16, ge=2, le=512)
     hnsw_ef_construction: int = Field(default=200, ge=2, le=10_000)
     hnsw_ef_search: int = Field(default=64, ge=1, le=1_000_000)
-
-    def __init__(self, **knobs: Any) -> None:
-        try:
-            super().__init__(**knobs)
-        except ValidationError as error:
-            raise ConfigError(_explain(error)) from None
-
-    def replace(self, **knobs: Any) -> Self:
-        """Return a copy with some knobs changed, validated like a new one."""
-        return type(self)(**(self.model_dump() | knobs))
-
-
-def _explain(error: ValidationError) -> str:
-    accepted = ", ".join(MemoryConfig.model_fields)
-    lines = []
-    for problem in error.errors():
-        knob = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown knob {knob!r}; accepted are {accepted}")
-        else:
-            lines.append(f"{knob} is {problem['input']!r}: {problem['msg']}")
-    return "; ".join(lines)

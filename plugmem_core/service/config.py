@@ -1,16 +1,16 @@
 """`ServiceConfig`: the limits and defaults of the agent-memory service."""
 
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from plugmem_core.errors import ConfigError, shown
+from plugmem_core.config import Knobs
 
 Mode: TypeAlias = Literal["fused", "vector"]
 """How a question is answered: by words and vectors together, or by vectors alone."""
 
 
-class ServiceConfig(BaseModel):
+class ServiceConfig(Knobs):
     """What the service accepts, and what it does when a call does not say; frozen.
 
     An unknown name or a value out of range raises `ConfigError`.
@@ -41,8 +41,6 @@ class ServiceConfig(BaseModel):
     2048
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     mode: Mode = "fused"
     default_ttl: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     autograph: bool = False
@@ -61,25 +59,3 @@ class ServiceConfig(BaseModel):
     max_edges: int = Field(default=2_000, ge=1, le=100_000)
     max_relations: int = Field(default=64, ge=1, le=100_000)
     max_scanned: int = Field(default=4_096, ge=1, le=1_000_000)
-
-    def __init__(self, **knobs: Any) -> None:
-        try:
-            super().__init__(**knobs)
-        except ValidationError as error:
-            raise ConfigError(_explain(error)) from None
-
-    def replace(self, **knobs: Any) -> Self:
-        """Return a copy with some knobs changed, validated like a new one."""
-        return type(self)(**(self.model_dump() | knobs))
-
-
-def _explain(error: ValidationError) -> str:
-    accepted = ", ".join(ServiceConfig.model_fields)
-    lines = []
-    for problem in error.errors():
-        knob = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown knob {knob!r}; accepted are {accepted}")
-        else:
-            lines.append(f"{knob} is {shown(problem['input'])}: {problem['msg']}")
-    return "; ".join(lines)
