@@ -12,7 +12,7 @@ from plugmem_core import Memory
 
 OpenMemory: TypeAlias = Callable[..., Memory]
 
-settings.register_profile("fuzz", max_examples=20_000, deadline=None)  # for `make fuzz`
+settings.register_profile("fuzz", max_examples=2_000, deadline=None)  # for `make fuzz`
 
 
 @pytest.fixture
