@@ -256,7 +256,7 @@ def test_a_dimension_that_contradicts_the_embedder_is_refused() -> None:
 
 def test_an_unknown_knob_or_value_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"colour.*durability"):
-        MemoryConfig(colour="red")
+        MemoryConfig(colour="red")  # type: ignore[call-arg] # what is tested
     with pytest.raises(ConfigError, match=r"bm25_b.*1\.5"):
         MemoryConfig(bm25_b=1.5)
     assert issubclass(ConfigError, PlugmemError)
