@@ -17,6 +17,7 @@ from durability import writer
 from durability.elsewhere import DEADLOCK, ENVIRONMENT, Call, World, embedded
 from durability.plans import COLLECTION, SPACES, apply, plan
 from plugmem_core import Memory
+from plugmem_core.verbs.listing import every
 
 LENGTH = 30
 """Calls of one writer."""
@@ -129,7 +130,7 @@ def contents(memory: Memory, model: NaiveMemory) -> dict[str, Any]:
         "facts": [fact for fact in memory.get_many(ids) if fact is not None],
         "vectors": [None if one is None else tuple(one.tolist()) for one in vectors],
         "edges": list(memory.edges(history=True)),
-        "entities": list(memory.entities(limit=1_000)),
+        "entities": list(every(memory.entities)),
         "tags": list(memory.tags()),
         "keys": [list(memory.keys(namespace=space)) for space in SPACES],
         "values": [memory.get_values(COLLECTION, namespace=space) for space in SPACES],
