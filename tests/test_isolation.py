@@ -7,6 +7,7 @@ and a scope that neither holds nor is held by the one written in has to look as 
 
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from strategies import namespaces
 
-from plugmem_core import HashingEmbedder, Memory, Namespace, NotFoundError, PlugmemError, Retain
+from plugmem_core import HashingEmbedder, Memory, Namespace, PlugmemError, Retain
 from plugmem_core.clock import MAX_MS
 from plugmem_core.service import EngineStore, MemoryService
 from plugmem_core.verbs.listing import every
@@ -301,7 +302,10 @@ class IsolationMachine(RuleBasedStateMachine):
             "values": memory.get_values(COLLECTION, **where),
             "lines": lines.getvalue().splitlines()[1:],
             "recalls": [self.recall(scope, question) for question in QUESTIONS],
-            "absences": [reason for fact in ids if (reason := self.absence(scope, fact))],
+            "absences": [
+                memory.explain_absent(fact.id, tags=["t"], k=1_000, **where).reason
+                for fact in facts
+            ],
             "service": self.look_at_service(scope),
         }
 
@@ -312,14 +316,6 @@ class IsolationMachine(RuleBasedStateMachine):
         edges = sorted(edge[:4] for edge in result.edges)
         return ids, edges, sorted(result.explanation.anchors), result.explanation.candidates
 
-    def absence(self, scope: Namespace, fact: int) -> str | None:
-        try:
-            absence = self.memory.explain_absent(fact, tags=["t"], namespace=scope, k=1_000)
-        except NotFoundError:
-            return None
-        # Which `maintain` of anybody ends.
-        return None if absence.reason in ("forgotten", "expired") else absence.reason
-
     def look_at_service(self, scope: Namespace) -> Any:
         if scope not in self.spaces:
             return None
@@ -329,7 +325,7 @@ class IsolationMachine(RuleBasedStateMachine):
         self.check_words(scope, repr([found, fused]))
         return [
             service.list_memories(limit=1_000, include_internal=True),
-            service.memory_status(),
+            replace(service.memory_status(), vectors=None),  # those are of the whole file
             service.why("it rained", direction="both", max_hops=5).nodes,
             service.list_working_contexts("p"),
             sorted(one.id for one in found),
