@@ -6,7 +6,8 @@ from typing import Any
 
 from plugmem_core.errors import InvalidInputError
 from plugmem_core.extraction.protocol import Graph, canonical
-from plugmem_core.inputs import check_json
+from plugmem_core.inputs import check_metadata
+from plugmem_core.model import RESERVED
 from plugmem_core.service.arguments import check_label
 from plugmem_core.service.config import ServiceConfig
 from plugmem_core.service.draft import Draft, entity_text
@@ -99,10 +100,10 @@ def _is_label(predicate: str, config: ServiceConfig) -> bool:
 
 
 def _is_attribute(key: str, value: Any) -> bool:
-    if is_reserved(key):
+    if key.startswith(RESERVED) or is_reserved(key):
         return False
     try:
-        check_json({key: value}, "attribute", max_bytes=_ANY_SIZE)
+        check_metadata({key: value}, "attribute", max_bytes=_ANY_SIZE)
     except InvalidInputError:
         return False
     return bool(key.strip())

@@ -192,6 +192,22 @@ def test_kinship_points_from_its_bearer(service: MemoryService) -> None:
     assert service.entity("tom").relations == ()
 
 
+@pytest.mark.parametrize(
+    "graph",
+    [
+        Graph((ExtractedFact("good"),), (), (Attribute("t", "k", "x\0"),)),
+        Graph((ExtractedFact("good"),), (), (Attribute("t", "k", "\ud800"),)),
+        Graph((ExtractedFact("good"),), (), (Attribute("t", "_plugmem_date", 20240501),)),
+    ],
+)
+def test_an_attribute_that_cannot_be_stored_costs_itself_alone(
+    service: MemoryService, graph: Graph
+) -> None:
+    done = service.remember_extracted("a passage", extractor=Fixed(graph))
+    assert (len(done.ids), done.skipped_over_cap, done.dropped) == (1, 0, 1)
+    assert service.entity("t").attributes == {}
+
+
 # -- autograph
 
 AUTOGRAPH = ServiceConfig(autograph=True)
