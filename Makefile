@@ -16,7 +16,7 @@ test: check
 
 # What each of them tried is in the summary at the end.
 test-slow: $(VENV)/.dev
-	$(BIN)/pytest -m slow -rP
+	$(BIN)/pytest -m slow
 
 # Thousands of random inputs for each test; any test may be named: make fuzz FUZZ="-k filters".
 fuzz: $(VENV)/.dev

@@ -53,8 +53,9 @@ class MemoryConfig(Knobs):
         max_links: Most links of one `remember`.
         max_metadata: Longest metadata of one fact, in bytes of JSON.
         max_value: Longest value of a key-value collection, in bytes of JSON.
-        ranking: `"reference"`, the only one so far: reciprocal ranks and a recency boost,
-            as the reference engine computes them.
+        ranking: `"reference"`: reciprocal ranks and a recency boost, as the reference engine
+            computes them. `"tuned"`: scores of words and vectors on one scale, and bounded
+            boosts for entities, links, neighbours and dates; see `docs/ranking.md`.
         lexical: `"bm25"` is the engine's own index; `"okapi"`, `"bm25l"` and
             `"bm25plus"` score with the rank-bm25 package instead, for small corpora.
         bm25_k1: Saturation of term frequency.

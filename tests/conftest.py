@@ -12,7 +12,10 @@ from plugmem_core import Memory
 
 OpenMemory: TypeAlias = Callable[..., Memory]
 
-settings.register_profile("fuzz", max_examples=2_000, deadline=None)  # for `make fuzz`
+# A test run is the same each time, and no test measures time; `make fuzz` looks further.
+settings.register_profile("gate", derandomize=True, deadline=None)
+settings.register_profile("fuzz", max_examples=2_000, deadline=None)
+settings.load_profile("gate")
 
 
 @pytest.fixture

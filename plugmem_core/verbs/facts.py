@@ -474,12 +474,14 @@ class FactVerbs(Drafting):
                     for done in written
                     if done.outcome == "revised" and done.row.revises is not None
                 )
+        # A later one of the list may have given an earlier one its vector.
+        rows = {done.row.id: done.row for done in written}
         return [
             Receipt(
                 done.row.id,
                 done.outcome,
                 self._similar_after(done.row, fact) if done.outcome == "created" else (),
-                _vector_state(done.row),
+                _vector_state(rows[done.row.id]),
             )
             for done, fact in zip(written, facts, strict=True)
         ]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from durability.crash import Crashes
+from durability.tried import tell
 
 KILLS_OF_A_FILE = 10
 
@@ -20,7 +21,7 @@ def kill(folder: Path, kills: int) -> None:
         for _ in range(KILLS_OF_A_FILE):
             crashes.kill_one()
         tried += crashes.tried
-    print("SUMMARY", *(f"{count} {what}" for what, count in tried.items()), "0 lost", sep="; ")
+    tell("crashes", {**tried, "lost or halved": 0})
     # Otherwise the writers died before or after their work, and nothing was tried.
     assert tried["acknowledged calls"] > 4 * kills
 

@@ -14,6 +14,7 @@ from clocks import START
 
 from durability import member
 from durability.elsewhere import DEADLOCK, Elsewhere, Remote, World
+from durability.tried import tell
 from plugmem_core import Memory
 
 PROCESSES = ("alpha", "beta", "gamma", "delta")
@@ -43,7 +44,7 @@ def crowd(path: Path, rounds: int) -> None:
         for one in members:
             one.communicate(json.dumps(expected) + "\n", timeout=DEADLOCK)
             assert one.returncode == 0
-    print("SUMMARY", *(f"{count} {what}" for what, count in did.items()), "0 lost", sep="; ")
+    tell("crowds", {**did, "lost": 0})
     work = did["facts"] + did["counts"] + did["revisions"] + did["looks"]
     assert work == len(PROCESSES) * THREADS * rounds
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from durability import cycles
 from durability.elsewhere import DEADLOCK
+from durability.tried import tell
 
 ROOM = 16 * 1_024
 """Kibibytes that the allocator may keep; a leak of a handle a round is many times that."""
@@ -29,6 +30,6 @@ def test_a_thousand_openings_leave_descriptors_threads_and_memory_as_they_were(
     tmp_path: Path,
 ) -> None:
     warm, end = held(tmp_path / "m.db", 1_000)
-    print("SUMMARY", f"descriptors, threads, KiB: {warm} when warm, {end} at the end", sep="; ")
+    tell("openings", {"of a memory": 1_000, "KiB when warm": warm[2], "KiB at the end": end[2]})
     assert end[:2] == warm[:2]
     assert end[2] - warm[2] < ROOM

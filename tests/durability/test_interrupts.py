@@ -8,6 +8,7 @@ import pytest
 
 from durability import interrupting
 from durability.elsewhere import DEADLOCK, ENVIRONMENT
+from durability.tried import tell
 
 NAMES = sorted(interrupting.CALLS)
 
@@ -23,7 +24,7 @@ def interrupt(folder: Path, most: int, *names: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     count = int(done.stdout)
-    print("SUMMARY", f"{count} interrupts of {', '.join(names)}", "0 halves", sep="; ")
+    tell("interrupts", {f"inside {', '.join(names)}": count, "halved": 0})
     assert count > min(most, 50) * len(names) // 2
 
 

@@ -423,6 +423,14 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(memory: Memory) -
         memory.remember_many([{"text": "x", "colour": "red"}])
 
 
+def test_receipts_of_a_batch_tell_how_the_vectors_are_after_all_of_it(memory: Memory) -> None:
+    first, again = memory.remember_many(
+        [{"text": "green tea"}, {"text": "green tea", "vector": [1.0, 0.0]}]
+    )
+    assert (first.outcome, first.vector) == ("created", "stored")
+    assert (again.outcome, again.vector) == ("unchanged", "stored")
+
+
 def test_different_dimensions_in_one_batch_are_refused_whole(memory: Memory) -> None:
     with pytest.raises(VectorSpaceError):
         memory.remember_many([{"text": "a", "vector": [1, 0]}, {"text": "b", "vector": [1, 0, 0]}])
