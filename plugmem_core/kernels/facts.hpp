@@ -240,6 +240,7 @@ public:
     Id entity(Id id) const { return rows_.at(id).entity; }
     uint32_t bytes(Id id) const { return rows_.at(id).bytes; }
     Millis recorded(Id id) const { return rows_.at(id).recorded; }
+    Millis from(Id id) const { return rows_.at(id).from; }
     Millis closed_at(Id id) const { return rows_.at(id).closed_at; }
 
     std::string save() const {

@@ -70,6 +70,29 @@ public:
         return top.take();
     }
 
+    // The exact scores of chosen documents, as `search` gives them; 0 without any of the terms.
+    std::vector<float> scores(const std::vector<Id>& terms, float k1, float b,
+                              const std::vector<Id>& ids) const {
+        const Weights weights(*this, k1, b);
+        const Question question = distinct(terms, weights);
+        std::vector<float> parts(question.rarest_first.size()), out;
+        out.reserve(ids.size());
+        for (const Id id : ids) out.push_back(has(id) ? score_of(id, question, parts) : 0.0f);
+        return out;
+    }
+
+    // Whether each of chosen documents has one of the terms.
+    std::vector<uint8_t> holds(const std::vector<Id>& terms, const std::vector<Id>& ids) const {
+        std::vector<uint8_t> out(ids.size());
+        for (const Id term : terms) {
+            if (!df(term)) continue;
+            const auto& held = postings_[term].ids;
+            for (size_t i = 0; i < ids.size(); ++i)
+                if (!out[i]) out[i] = std::binary_search(held.begin(), held.end(), ids[i]);
+        }
+        return out;
+    }
+
     // Share of distinct terms in common between `terms` and each document.
     std::vector<float> overlap(std::vector<Id> terms, size_t unknown, const std::vector<Id>& ids) {
         ensure_forward();

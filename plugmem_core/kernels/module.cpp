@@ -11,7 +11,9 @@
 #include "graph.hpp"
 #include "lexical.hpp"
 #include "lists.hpp"
+#include "pool.hpp"
 #include "tokenizer.hpp"
+#include "turns.hpp"
 #include "vectors.hpp"
 
 namespace nb = nanobind;
@@ -277,6 +279,12 @@ NB_MODULE(_kernels, m) {
         .def("lookup", &lookup, "tokens"_a)
         .def("search", &Lexical::search, "terms"_a, "k1"_a, "b"_a, "limit"_a, "facts"_a, "scope"_a,
              Released())
+        .def("scores", &Lexical::scores, "terms"_a, "k1"_a, "b"_a, "ids"_a)
+        .def("holds", [](const Lexical& self, const std::vector<Id>& terms, const std::vector<Id>& ids) {
+            nb::list out;
+            for (const uint8_t held : self.holds(terms, ids)) out.append(nb::bool_(held));
+            return out;
+        }, "terms"_a, "ids"_a)
         .def("overlap", &overlap, "tokens"_a, "ids"_a)
         .def("terms_of", [](Lexical& self, Id id) {
             nb::list out;
@@ -371,6 +379,53 @@ NB_MODULE(_kernels, m) {
         .def("__len__", &VectorPool::size)
         .def("save", [](const VectorPool& self) { return to_bytes(self.save()); })
         .def("load", [](VectorPool& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<Turns>(m, "Turns")
+        .def(nb::init<>())
+        .def("put", [](Turns& self, Id fact, nb::object behind) {
+            self.put(fact, behind.is_none() ? NONE : nb::cast<Id>(behind));
+        }, "fact"_a, "behind"_a.none())
+        .def("remove", &Turns::remove, "facts"_a)
+        .def("has", &Turns::has, "fact"_a)
+        .def("behind", [](const Turns& self, Id fact) -> nb::object {
+            const Id id = self.behind(fact);
+            return id == NONE ? nb::none() : nb::cast(id);
+        }, "fact"_a)
+        .def("beside", &Turns::beside, "chosen"_a, "facts"_a, "scope"_a)
+        .def("__bool__", [](const Turns& self) { return !self.empty(); })
+        .def("save", [](const Turns& self) { return to_bytes(self.save()); })
+        .def("load", [](Turns& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<Pool>(m, "Pool")
+        .def(nb::init<size_t, size_t>(), "signals"_a, "lists"_a)
+        .def("add", &Pool::add, "ranked"_a, "list"_a)
+        .def("bring", &Pool::bring, "ids"_a)
+        .def("match", &Pool::match, "lexical"_a, "terms"_a, "k1"_a, "b"_a)
+        .def("match_as", &Pool::match_as, "scores"_a)
+        .def("measure", [](Pool& self, const VectorPool& vectors, Floats query, float floor) {
+            self.measure(vectors, components(query, vectors.dim()), floor);
+        }, "vectors"_a, "query"_a, "floor"_a)
+        .def("fuse", &Pool::fuse, "words"_a, "words_weight"_a, "vector"_a, "vector_weight"_a)
+        .def("about", &Pool::about, "signal"_a, "entities"_a, "shares"_a, "points"_a, "facts"_a)
+        .def("listed", &Pool::listed, "signal"_a, "list"_a, "points"_a, "by_score"_a)
+        .def("within", &Pool::within, "signal"_a, "start"_a, "end"_a, "after"_a, "points"_a, "facts"_a)
+        .def("naming", &Pool::naming, "signal"_a, "lexical"_a, "terms"_a, "points"_a)
+        .def("neighbours", &Pool::neighbours, "signal"_a, "turns"_a, "before"_a, "after"_a, "facts"_a, "scope"_a)
+        .def("link", &Pool::link, "signal"_a, "seed"_a, "linked"_a, "weights"_a, "cap"_a)
+        .def("rank", &Pool::rank, "boost"_a, "half_life"_a, "now"_a, "facts"_a)
+        .def("best", &Pool::best, "count"_a)
+        .def("fresh", &Pool::fresh)
+        .def("explain", [](const Pool& self, Id id) {
+            const size_t row = self.find(id);
+            if (row == Pool::MISSING) throw std::invalid_argument("not a candidate");
+            nb::list points, places;
+            for (size_t signal = 0; signal < self.signals(); ++signal)
+                points.append(self.points(signal, row));
+            for (size_t list = 0; list < self.lists(); ++list)
+                places.append(nb::make_tuple(self.place(list, row), self.raw(list, row)));
+            return nb::make_tuple(self.bm25(row), self.cosine(row), points, places);
+        }, "id"_a)
+        .def("__len__", &Pool::size);
 
     nb::class_<Fused>(m, "Fused")
         .def("rows", [](const Fused& self, size_t count) {

@@ -179,6 +179,15 @@ public:
         return top.take();
     }
 
+    // The similarities of chosen facts; NaN for one without a vector.
+    std::vector<float> cosines(const float* query, const std::vector<Id>& chosen) const {
+        const Quantised q = quantise(query);
+        std::vector<float> out;
+        out.reserve(chosen.size());
+        for (const Id fact : chosen) out.push_back(has(fact) ? similarity(q, slot_of_[fact]) : NAN);
+        return out;
+    }
+
     bool has(Id fact) const { return fact < slot_of_.size() && slot_of_[fact] != NONE; }
     size_t size() const { return facts_.size(); }
     size_t dim() const { return dim_; }
@@ -221,10 +230,14 @@ private:
     // The product is cheaper than a full admission test, which only the near ones are put to.
     void offer(TopK& top, const Quantised& q, size_t slot, float floor, const FactTable& facts,
                const Scope& scope) const {
+        const float found = similarity(q, slot);
+        if (found >= floor && top.wants(found) && facts.admits(scope, facts_[slot]))
+            top.offer(found, facts_[slot]);
+    }
+
+    float similarity(const Quantised& q, size_t slot) const {
         const int32_t dot = INSTRUCTIONS.dot(q.values.data(), values_.data() + slot * width_, width_);
-        const float similarity = q.scale * scales_[slot] * static_cast<float>(dot);
-        if (similarity >= floor && top.wants(similarity) && facts.admits(scope, facts_[slot]))
-            top.offer(similarity, facts_[slot]);
+        return q.scale * scales_[slot] * static_cast<float>(dot);
     }
 
     size_t dim_, width_; // components, and components padded with zeros to whole registers

@@ -1,0 +1,230 @@
+// The candidates of a recall, each with its exact scores and with the points every signal gives it.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "facts.hpp"
+#include "fusion.hpp"
+#include "lexical.hpp"
+#include "turns.hpp"
+#include "vectors.hpp"
+
+namespace plugmem {
+
+class Pool {
+public:
+    // Holds nothing yet; the sum of a candidate's points is its score.
+    Pool(size_t signals, size_t lists) : points_(signals), places_(lists), index_(512) {}
+
+    // Take candidates in that are new, and say of all that a list ranked them.
+    void add(const Ranked& ranked, size_t list) {
+        auto& places = places_.at(list);
+        for (size_t place = 0; place < ranked.ids.size(); ++place) {
+            const size_t row = row_of(ranked.ids[place]);
+            if (places.size() <= row) places.resize(row + 1);
+            places[row] = {static_cast<uint32_t>(place + 1), ranked.scores[place]};
+        }
+    }
+
+    // Take candidates in that are new, on no list's account.
+    void bring(const std::vector<Id>& ids) {
+        for (const Id id : ids) row_of(id);
+    }
+
+    // The exact BM25 of every candidate that has none yet.
+    void match(const Lexical& lexical, const std::vector<Id>& terms, float k1, float b) {
+        const auto scores = lexical.scores(terms, k1, b, fresh());
+        words_.insert(words_.end(), scores.begin(), scores.end());
+    }
+
+    // The candidates that `match` has not seen.
+    std::vector<Id> fresh() const {
+        return {ids_.begin() + static_cast<ptrdiff_t>(words_.size()), ids_.end()};
+    }
+
+    // The same by a scorer of the caller's.
+    void match_as(const std::vector<float>& scores) {
+        words_.insert(words_.end(), scores.begin(), scores.end());
+        if (words_.size() != ids_.size()) throw std::invalid_argument("one score a new candidate");
+    }
+
+    // The exact cosine of every candidate that has none yet; NaN without a vector or below `floor`.
+    void measure(const VectorPool& vectors, const float* query, float floor) {
+        const std::vector<Id> fresh(ids_.begin() + static_cast<ptrdiff_t>(cosines_.size()), ids_.end());
+        for (const float cosine : vectors.cosines(query, fresh))
+            cosines_.push_back(cosine < floor ? NAN : cosine);
+    }
+
+    // Points for words and for the vector of every candidate that has none yet, each on a scale
+    // from 0 to its weight:
+    //   words  = weight * bm25 / max        vector = weight * (cosine - lo) / (hi - lo)
+    // with max, lo and hi over those candidates that were there at the first call.
+    void fuse(size_t words, float words_weight, size_t vector, float vector_weight) {
+        if (fused_ == 0) set_scale();
+        for (size_t row = fused_; row < ids_.size(); ++row) {
+            if (row < words_.size() && most_ > 0.0f)
+                give(row, words, words_weight * std::min(1.0f, words_[row] / most_));
+            if (row < cosines_.size() && cosines_[row] >= low_)
+                give(row, vector, vector_weight * (high_ > low_ ? std::min(1.0f, (cosines_[row] - low_) / (high_ - low_)) : 1.0f));
+        }
+        fused_ = ids_.size();
+    }
+
+    // Facts about one of the entities rise to its share of `points`.
+    void about(size_t signal, const std::vector<Id>& entities, const std::vector<float>& shares,
+               float points, const FactTable& facts) {
+        for (size_t row = 0; row < ids_.size(); ++row) {
+            const Id entity = facts.entity(ids_[row]);
+            if (entity == NONE) continue;
+            for (size_t i = 0; i < entities.size(); ++i)
+                if (entities[i] == entity) lift(row, signal, points * std::min(1.0f, shares[i]));
+        }
+    }
+
+    // What a list ranked rises to `points` times its raw score, at most `points`.
+    void listed(size_t signal, size_t list, float points, bool by_score) {
+        const auto& places = places_.at(list);
+        for (size_t row = 0; row < places.size(); ++row)
+            if (places[row].rank)
+                lift(row, signal, by_score ? points * std::min(1.0f, places[row].raw) : points);
+    }
+
+    // Facts that were recorded, or began to hold, in [start, end) rise to `points`; up to `after`
+    // milliseconds later to half of it.
+    void within(size_t signal, Millis start, Millis end, Millis after, float points, const FactTable& facts) {
+        for (size_t row = 0; row < ids_.size(); ++row)
+            for (const Millis at : {facts.recorded(ids_[row]), facts.from(ids_[row])})
+                if (at >= start && at - after < end) lift(row, signal, at < end ? points : points / 2);
+    }
+
+    // Facts whose text has one of the terms rise to `points`.
+    void naming(size_t signal, const Lexical& lexical, const std::vector<Id>& terms, float points) {
+        const auto named = lexical.holds(terms, ids_);
+        for (size_t row = 0; row < ids_.size(); ++row)
+            if (named[row]) lift(row, signal, points);
+    }
+
+    // Each turn gets shares of what the turns before and after it have.
+    void neighbours(size_t signal, const Turns& turns, float before, float after, const FactTable& facts,
+                    const Scope& scope) {
+        const auto scores = scores_;
+        for (size_t row = 0; row < ids_.size(); ++row) {
+            float points = 0.0f;
+            const Id previous = turns.previous(ids_[row], facts, scope);
+            const Id next = turns.next(ids_[row], facts, scope);
+            if (const size_t at = find(previous); at != MISSING) points += before * scores[at];
+            if (const size_t at = find(next); at != MISSING) points += after * scores[at];
+            if (points > 0.0f) give(row, signal, points);
+        }
+    }
+
+    // A linked candidate may rise to min(own + weight * seed, cap * seed); it never falls.
+    void link(size_t signal, Id seed, const std::vector<Id>& linked, const std::vector<float>& weights,
+              float cap) {
+        const float best = scores_.at(find(seed));
+        for (size_t i = 0; i < linked.size(); ++i) {
+            const size_t row = find(linked[i]);
+            if (row == MISSING || linked[i] == seed) continue;
+            const float own = scores_[row] - points(signal, row);
+            lift(row, signal, std::min(own + weights[i] * best, cap * best) - own);
+        }
+    }
+
+    // Every score times 1 + boost * 2^(-age / half_life), and the candidates in order: by score
+    // descending, then the later recorded first, then by id.
+    Fused rank(float boost, float half_life, Millis now, const FactTable& facts) const {
+        Fused out;
+        out.rows.reserve(ids_.size());
+        for (size_t row = 0; row < ids_.size(); ++row) {
+            const Millis elapsed = now - facts.recorded(ids_[row]);
+            const float age = elapsed > 0 ? static_cast<float>(elapsed) : 0.0f;
+            uint32_t sources = 0;
+            for (size_t list = 0; list < places_.size(); ++list)
+                if (row < places_[list].size() && places_[list][row].rank) sources |= 1u << list;
+            out.rows.push_back({ids_[row], scores_[row] * (1.0f + boost * std::exp2(-age / half_life)),
+                                sources, facts.bytes(ids_[row])});
+        }
+        std::sort(out.rows.begin(), out.rows.end(), [&facts](const auto& a, const auto& b) {
+            if (a.score != b.score) return a.score > b.score;
+            const Millis x = facts.recorded(a.id), y = facts.recorded(b.id);
+            return x != y ? x > y : a.id < b.id;
+        });
+        return out;
+    }
+
+    // The best candidates so far.
+    std::vector<Id> best(size_t count) const {
+        TopK top(count);
+        for (size_t row = 0; row < ids_.size(); ++row)
+            if (top.wants(scores_[row])) top.offer(scores_[row], ids_[row]);
+        return top.take().ids;
+    }
+
+    size_t size() const { return ids_.size(); }
+    size_t find(Id id) const { return id == NONE ? MISSING : index_.find(id); }
+    float bm25(size_t row) const { return row < words_.size() ? words_[row] : 0.0f; }
+    float cosine(size_t row) const { return row < cosines_.size() ? cosines_[row] : NAN; }
+    float points(size_t signal, size_t row) const {
+        return row < points_[signal].size() ? points_[signal][row] : 0.0f;
+    }
+    size_t signals() const { return points_.size(); }
+    uint32_t place(size_t list, size_t row) const {
+        return row < places_[list].size() ? places_[list][row].rank : 0;
+    }
+    float raw(size_t list, size_t row) const {
+        return row < places_[list].size() ? places_[list][row].raw : 0.0f;
+    }
+    size_t lists() const { return places_.size(); }
+
+    static constexpr size_t MISSING = std::numeric_limits<size_t>::max();
+
+private:
+    struct Place {
+        uint32_t rank = 0; // from 1; 0 where the list has not ranked the candidate
+        float raw = 0.0f;
+    };
+
+    size_t row_of(Id id) {
+        const size_t row = index_.find_or_add(id, ids_.size());
+        if (row == ids_.size()) {
+            ids_.push_back(id);
+            scores_.push_back(0.0f);
+        }
+        return row;
+    }
+
+    void give(size_t row, size_t signal, float points) {
+        auto& all = points_[signal];
+        if (all.size() <= row) all.resize(row + 1);
+        all[row] += points;
+        scores_[row] += points;
+    }
+
+    void lift(size_t row, size_t signal, float points) {
+        const float more = points - this->points(signal, row);
+        if (more > 0.0f) give(row, signal, more);
+    }
+
+    void set_scale() {
+        for (const float words : words_) most_ = std::max(most_, words);
+        for (const float cosine : cosines_) {
+            if (std::isnan(cosine)) continue;
+            low_ = std::min(low_, cosine);
+            high_ = std::max(high_, cosine);
+        }
+    }
+
+    std::vector<Id> ids_;
+    std::vector<float> scores_;              // by row
+    std::vector<float> words_, cosines_;     // by row, as far as they are known
+    std::vector<std::vector<float>> points_; // by signal and row
+    std::vector<std::vector<Place>> places_; // by list and row
+    Places index_;                           // the row of a fact
+    size_t fused_ = 0;
+    float most_ = 0.0f;
+    float low_ = std::numeric_limits<float>::infinity(), high_ = -std::numeric_limits<float>::infinity();
+};
+
+} // namespace plugmem
