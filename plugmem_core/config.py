@@ -66,6 +66,17 @@ class MemoryConfig(Knobs):
         w_graph: Weight of the graph source.
         w_time: Weight of the time source.
         w_recency: Largest relative boost of a fact recorded just now; 0 switches it off.
+        text_share: In the tuned ranking, the share of the words; the vector has the rest.
+        entity_boost: Points for a fact about an entity that the question names, and less with
+            every hop from it; this and the following are of the tuned ranking, where text and
+            vector give 1 at most, and 0 switches a signal off.
+        date_boost: Points for a fact that began to hold, or was recorded, when the question asks.
+        year_boost: Points for a text that names a year the question asks about.
+        previous_boost: What a turn of a session gets of the points of the turn before it.
+        next_boost: What it gets of the points of the turn after it.
+        link_boost: What a fact gets of the points of one that mentions its entity.
+        link_cap: The share of those points that it cannot exceed by that.
+        session_key: The metadata key whose value tells the session of a fact.
         half_life_days: Age at which that boost has halved.
         graph_depth: Hops walked from the anchors.
         graph_decay: Share of the weight that is left after a hop.
@@ -85,7 +96,7 @@ class MemoryConfig(Knobs):
     max_links: int = Field(default=16, ge=0, le=1024)
     max_metadata: int = Field(default=65_536, ge=2, le=16_777_216)
     max_value: int = Field(default=67_108_864, ge=2, le=536_870_912)
-    ranking: Literal["reference"] = "reference"
+    ranking: Literal["reference", "tuned"] = "reference"
     lexical: Lexical = "bm25"
     bm25_k1: float = Field(default=1.2, gt=0, le=100)
     bm25_b: float = Field(default=0.75, ge=0, le=1)
@@ -95,6 +106,15 @@ class MemoryConfig(Knobs):
     w_graph: float = Field(default=1.0, ge=0, le=1_000)
     w_time: float = Field(default=1.0, ge=0, le=1_000)
     w_recency: float = Field(default=0.25, ge=0, le=1_000)
+    text_share: float = Field(default=0.4, ge=0, le=1)
+    entity_boost: float = Field(default=0.2, ge=0, le=1)
+    date_boost: float = Field(default=0.2, ge=0, le=1)
+    year_boost: float = Field(default=0.2, ge=0, le=1)
+    previous_boost: float = Field(default=0.3, ge=0, le=1)
+    next_boost: float = Field(default=0.2, ge=0, le=1)
+    link_boost: float = Field(default=0.5, ge=0, le=1)
+    link_cap: float = Field(default=0.85, ge=0, le=1)
+    session_key: str = Field(default="session", min_length=1, max_length=256)
     half_life_days: int = Field(default=180, ge=1, le=365_000)
     graph_depth: int = Field(default=2, ge=0, le=1_000)
     graph_decay: float = Field(default=0.5, gt=0, le=1)

@@ -31,7 +31,7 @@ from plugmem_core.store import FileState, SqliteStore
 from plugmem_core.text import TOKENIZER_VERSION
 
 MAGIC = b"PLUGMEM\x01"
-FORMAT = 1
+FORMAT = 2
 _TOKENIZER = [TOKENIZER_VERSION, unicodedata.unidata_version]
 ABANDONED = 3_600
 """Seconds after which nobody is taken to be writing a staged checkpoint any more."""
@@ -62,6 +62,7 @@ def save(index: Index, database: Path, state: FileState, token: str) -> None:
         "uuid": state.uuid,
         "token": token,
         "change": index.change,
+        "session_key": index.sessions.key,
         "dim": index.vectors.dim if index.vectors else 0,
         "covered": index.vectors.covered if index.vectors else 0,
         "sections": [[name, len(data)] for name, data in sections.items()],
@@ -101,7 +102,7 @@ def _read(index: Index, view: memoryview, state: FileState) -> Index | None:
     start = len(MAGIC) + _LENGTH.size
     (length,) = _LENGTH.unpack(view[len(MAGIC) : start])
     header = json.loads(bytes(view[start : start + length]))
-    if not _belongs(header, state):
+    if not _belongs(header, state) or header["session_key"] != index.sessions.key:
         return None
     sections: dict[str, memoryview] = {}
     at = start + length
@@ -136,6 +137,8 @@ def _savers(index: Index) -> dict[str, Callable[[], bytes]]:
         "tags": index.tags.facts.save,
         "entities": index.entities.save,
         "graph": index.graph.save,
+        "session names": index.sessions.names.save,
+        "turns": index.sessions.turns.save,
     }
     if index.vectors:
         parts["vectors"] = index.vectors.pool.save
@@ -152,6 +155,8 @@ def _loaders(index: Index) -> dict[str, Callable[[memoryview], None]]:
         "tags": index.tags.facts.load,
         "entities": index.entities.load,
         "graph": index.graph.load,
+        "session names": index.sessions.names.load,
+        "turns": index.sessions.turns.load,
     }
     if index.vectors:
         parts["vectors"] = index.vectors.pool.load

@@ -6,6 +6,7 @@ from plugmem_core.config import MemoryConfig
 from plugmem_core.index.lexical import LexicalIndex
 from plugmem_core.index.metadata import MetadataColumns
 from plugmem_core.index.names import EntityNames
+from plugmem_core.index.sessions import Sessions
 from plugmem_core.index.spaces import Namespaces
 from plugmem_core.index.tags import TagIndex
 from plugmem_core.index.vectors import VectorIndex
@@ -36,6 +37,7 @@ class Index:
         self.relations: dict[int, str] = {}
         self.edge_properties: dict[int, str] = {}
         self.metadata = MetadataColumns(store.metadata)
+        self.sessions = Sessions(config.session_key)
         self._config = config
         self._store = store
 
@@ -98,6 +100,7 @@ class Index:
             if row.tags:
                 self.tags.add(row.id, load_labels(row.tags))
             self.metadata.put(row.id, row.metadata)
+            self.sessions.put(row)
         entity = NO_ID if row.entity is None else row.entity
         if known and self.facts.entity(row.id) != entity:
             self.entities.remove(self.facts.entity(row.id), row.id)
@@ -166,6 +169,7 @@ class Index:
     def _remove(self, purged: list[int]) -> None:
         self.lexical.remove(purged)
         self.metadata.remove(purged)
+        self.sessions.remove(purged)
         if self.vectors:
             self.vectors.remove(purged)
         self.facts.remove(purged)

@@ -7,7 +7,7 @@ import numpy as np
 from rank_bm25 import BM25L, BM25Okapi, BM25Plus
 
 from plugmem_core.config import MemoryConfig
-from plugmem_core.kernels import FactTable, Lexical, Ranked, Scope
+from plugmem_core.kernels import FactTable, Lexical, Pool, Ranked, Scope
 from plugmem_core.text import is_unigram, tokenize
 
 STOP_FLOOR = 1_024  # documents below which no term is too frequent
@@ -48,6 +48,15 @@ class LexicalIndex:
         terms = discriminating(terms, frequencies, self.postings.documents())
         config = self._config
         return self.postings.search(terms, config.bm25_k1, config.bm25_b, limit, facts, scope)
+
+    def match(self, pool: Pool, tokens: list[str]) -> None:
+        """Give candidates their exact scores for a query, those that have none yet."""
+        tokens = self.expand(tokens)
+        if self._scorer:
+            pool.match_as(self._scorer.scores(tokens, pool.fresh()))
+            return
+        terms, _ = self.postings.lookup(tokens)
+        pool.match(self.postings, terms, self._config.bm25_k1, self._config.bm25_b)
 
     def ceiling(self, tokens: list[str]) -> float:
         """Return the score that no text can exceed for a query; 0 when none matches.
@@ -138,6 +147,12 @@ class RankBm25:
             key=lambda pair: (-pair[0], pair[1]),
         )[:limit]
         return Ranked.of([fact for _, fact in best], [score for score, _ in best])
+
+    def scores(self, tokens: list[str], facts: list[int]) -> list[float]:
+        """Return the scores of some facts."""
+        model, order = self._current_model()
+        found = dict(zip(order, model.get_scores(tokens), strict=True))
+        return [float(found[fact]) for fact in facts]
 
     def ceiling(self, tokens: list[str]) -> float:
         """Return the score that no text can exceed for a query.

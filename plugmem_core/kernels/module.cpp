@@ -382,15 +382,12 @@ NB_MODULE(_kernels, m) {
 
     nb::class_<Turns>(m, "Turns")
         .def(nb::init<>())
-        .def("put", [](Turns& self, Id fact, nb::object behind) {
-            self.put(fact, behind.is_none() ? NONE : nb::cast<Id>(behind));
-        }, "fact"_a, "behind"_a.none())
+        .def("put", [](Turns& self, Id fact, Id session, nb::object revised) {
+            self.put(fact, session, revised.is_none() ? NONE : nb::cast<Id>(revised));
+        }, "fact"_a, "session"_a, "revised"_a.none())
         .def("remove", &Turns::remove, "facts"_a)
         .def("has", &Turns::has, "fact"_a)
-        .def("behind", [](const Turns& self, Id fact) -> nb::object {
-            const Id id = self.behind(fact);
-            return id == NONE ? nb::none() : nb::cast(id);
-        }, "fact"_a)
+        .def("backwards", &Turns::backwards, "session"_a)
         .def("beside", &Turns::beside, "chosen"_a, "facts"_a, "scope"_a)
         .def("__bool__", [](const Turns& self) { return !self.empty(); })
         .def("save", [](const Turns& self) { return to_bytes(self.save()); })

@@ -9,15 +9,17 @@ namespace plugmem {
 
 class Turns {
 public:
-    // Put a fact behind another one, or at the beginning of a session behind `NONE`.
-    void put(Id fact, Id behind) {
+    // Put a fact at the end of a session; a new version of one of its turns goes behind that turn.
+    void put(Id fact, Id session, Id revised) {
         if (has(fact)) return;
-        const size_t size = std::max(fact, behind == NONE ? 0 : behind) + size_t{1};
-        if (size > turns_.size()) turns_.resize(size);
-        const Id next = behind == NONE ? NONE : turns_[behind].next;
-        turns_[fact] = {behind, next, true};
-        if (behind != NONE) turns_[behind].next = fact;
-        if (next != NONE) turns_[next].previous = fact;
+        if (fact >= turns_.size()) turns_.resize(fact + size_t{1});
+        if (session >= last_.size()) last_.resize(session + size_t{1}, NONE);
+        const bool in_place = has(revised) && turns_[revised].session == session;
+        const Id before = in_place ? revised : last_[session];
+        const Id after = in_place ? turns_[revised].next : NONE;
+        turns_[fact] = {before, after, session};
+        if (before != NONE) turns_[before].next = fact;
+        (after != NONE ? turns_[after].previous : last_[session]) = fact;
     }
 
     void remove(const std::vector<Id>& facts) {
@@ -25,12 +27,12 @@ public:
             if (!has(fact)) continue;
             const Turn gone = turns_[fact];
             if (gone.previous != NONE) turns_[gone.previous].next = gone.next;
-            if (gone.next != NONE) turns_[gone.next].previous = gone.previous;
+            (gone.next != NONE ? turns_[gone.next].previous : last_[gone.session]) = gone.previous;
             turns_[fact] = {};
         }
     }
 
-    bool has(Id fact) const { return fact < turns_.size() && turns_[fact].present; }
+    bool has(Id fact) const { return fact < turns_.size() && turns_[fact].session != NONE; }
 
     // The admitted turn before a fact; superseded versions and the like are passed over.
     Id previous(Id fact, const FactTable& facts, const Scope& scope) const {
@@ -50,12 +52,20 @@ public:
         return out;
     }
 
-    Id behind(Id fact) const { return has(fact) ? turns_[fact].previous : NONE; }
+    // A session from its last turn to its first, whether admitted or not.
+    std::vector<Id> backwards(Id session) const {
+        std::vector<Id> out;
+        for (Id at = session < last_.size() ? last_[session] : NONE; at != NONE; at = turns_[at].previous)
+            out.push_back(at);
+        return out;
+    }
+
     bool empty() const { return turns_.empty(); }
 
     std::string save() const {
         Writer out;
         out.array(turns_);
+        out.array(last_);
         return out.take();
     }
 
@@ -63,17 +73,26 @@ public:
         Reader in(data);
         Turns fresh;
         fresh.turns_ = in.array<Turn>();
+        fresh.last_ = in.array<Id>();
         in.finish();
-        for (const Turn& turn : fresh.turns_)
-            for (const Id other : {turn.previous, turn.next})
-                Reader::require(other == NONE || fresh.has(other), "turns are damaged");
+        const auto follows = [&](Id at, Id Turn::*step, Id back) { // the two sides of a link agree
+            return at == NONE || (fresh.has(at) && fresh.turns_[at].*step == back);
+        };
+        for (Id fact = 0; fact < fresh.turns_.size(); ++fact) {
+            const Turn& turn = fresh.turns_[fact];
+            Reader::require(turn.session == NONE ||
+                                (turn.session < fresh.last_.size() && follows(turn.previous, &Turn::next, fact) &&
+                                 follows(turn.next, &Turn::previous, fact)),
+                            "turns are damaged");
+        }
+        for (const Id last : fresh.last_) Reader::require(follows(last, &Turn::next, NONE), "turns are damaged");
         *this = std::move(fresh);
     }
 
 private:
     struct Turn {
         Id previous = NONE, next = NONE;
-        uint32_t present = 0;
+        Id session = NONE; // `NONE` for a fact that is no turn
     };
 
     static constexpr size_t FARTHEST = 8; // turns that are not admitted, between two that are
@@ -88,6 +107,7 @@ private:
     }
 
     std::vector<Turn> turns_; // by fact id; empty while no fact belongs to a session
+    std::vector<Id> last_;    // the last turn of each session
 };
 
 } // namespace plugmem

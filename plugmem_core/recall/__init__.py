@@ -3,10 +3,12 @@
 from plugmem_core.recall.absence import explain_absence
 from plugmem_core.recall.explain import Absence, Evidence, Explanation, FactExplanation
 from plugmem_core.recall.fusion import SOURCE_NAMES
-from plugmem_core.recall.pipeline import Ranking, explain_rows, rank
+from plugmem_core.recall.pipeline import Ranking, rank
 from plugmem_core.recall.query import MAX_QUERY_BYTES, Anchors, Query, make_query, require_question
+from plugmem_core.recall.reasons import explain_rows
 from plugmem_core.recall.result import RecallResult
 from plugmem_core.recall.scope import build_scope, clocks, passing_facts
+from plugmem_core.recall.selection import Row, candidates, choose
 
 __all__ = [
     "MAX_QUERY_BYTES",
@@ -19,7 +21,10 @@ __all__ = [
     "Query",
     "Ranking",
     "RecallResult",
+    "Row",
     "build_scope",
+    "candidates",
+    "choose",
     "clocks",
     "explain_absence",
     "explain_rows",

@@ -7,11 +7,18 @@ from plugmem_core.recall.explain import Absence
 from plugmem_core.recall.pipeline import Ranking
 from plugmem_core.recall.query import Query
 from plugmem_core.recall.scope import clocks, passing_facts
+from plugmem_core.recall.selection import Selection
 from plugmem_core.store import FactRow
 
 
 def explain_absence(
-    index: Index, query: Query, row: FactRow, ranking: Ranking, filtered: IdSet | None, now: int
+    index: Index,
+    query: Query,
+    row: FactRow,
+    ranking: Ranking,
+    selection: Selection,
+    filtered: IdSet | None,
+    now: int,
 ) -> Absence:
     """Return the first test that a fact failed in a recall, or that it is present.
 
@@ -20,6 +27,7 @@ def explain_absence(
         query: The question.
         row: The fact, in the query's namespace.
         ranking: What the recall found.
+        selection: What it returned of that.
         filtered: The facts that pass the metadata filter; `None` without one.
         now: Unix milliseconds at the recall.
     """
@@ -28,7 +36,7 @@ def explain_absence(
     passing = passing_facts(index, query, filtered)
     if passing is not None and not passing.has(row.id):
         return Absence("not in scope", "it does not pass the tags or the filter")
-    return _untimely(query, row, now) or _unchosen(query, row, ranking)
+    return _untimely(query, row, now) or _unchosen(query, row, ranking, selection)
 
 
 def _untimely(query: Query, row: FactRow, now: int) -> Absence | None:
@@ -49,17 +57,17 @@ def _untimely(query: Query, row: FactRow, now: int) -> Absence | None:
     return None
 
 
-def _unchosen(query: Query, row: FactRow, ranking: Ranking) -> Absence:
+def _unchosen(query: Query, row: FactRow, ranking: Ranking, selection: Selection) -> Absence:
     rows = [] if ranking.fused is None else ranking.fused.rows(len(ranking.fused))
     places = {fact: (place, score) for place, (fact, score, *_) in enumerate(rows, start=1)}
     if row.id not in places:
         return Absence("no evidence", "no source ranked it among its candidates")
-    if any(row.id == fact for fact, *_ in ranking.selection.rows):
+    if any(row.id == fact for fact, *_ in selection.rows):
         return Absence("present", "it is in the result")
     place, score = places[row.id]
     if query.min_score is not None and score < query.min_score:
         return Absence("below the floor", f"its score {score:.6f} is under {query.min_score}")
-    if ranking.selection.over_budget is not None and place <= query.k:
+    if row.id in selection.over_budget or (selection.over_budget and place <= query.k):
         detail = f"at place {place}, behind the token budget of {query.token_budget}"
         return Absence("over budget", detail)
     return Absence("below the cut", f"at place {place} by score, k is {query.k}")

@@ -23,13 +23,15 @@ AbsenceReason = Literal[
 
 
 class Evidence(NamedTuple):
-    """One source's part in a score.
+    """One source's part in a score, or in the tuned ranking one signal's.
 
     Attributes:
-        source: `"bm25"`, `"vector"`, `"graph"` or `"time"`.
-        rank: Place in that source's ranking, from 1.
-        raw: The source's own score: BM25, cosine, weight of the walk; 0 for time.
-        contribution: What the rank added to the fused score.
+        source: `"bm25"`, `"vector"`, `"graph"` or `"time"`; in the tuned ranking `"date"`,
+            `"year"`, `"neighbour"` and `"link"`, too.
+        rank: Place in that source's ranking, from 1; 0 where the source did not rank the fact,
+            and for a signal that ranks nothing.
+        raw: The source's own score: BM25, cosine, weight of the walk; 0 for the others.
+        contribution: What it added to the fused score.
     """
 
     source: str
@@ -44,7 +46,7 @@ class FactExplanation:
 
     Attributes:
         id: The fact.
-        evidence: One entry per source that ranked it.
+        evidence: One entry per source that ranked it, or signal that gave it points.
         boost: The factor of recency.
         score: The sum of the contributions, times the boost.
         relevance: How well the text answers the question, from 0 to 1; unlike the score

@@ -5,19 +5,27 @@ from dataclasses import dataclass, field
 from plugmem_core.clock import DAY_MS
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
-from plugmem_core.kernels import Fused, IdSet, Ranked
+from plugmem_core.kernels import Fused, IdSet, Pool, Ranked, Scope, Walk
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
-from plugmem_core.recall.explain import Evidence, FactExplanation, relevance_of
 from plugmem_core.recall.fusion import Weights, deepest_rank, fuse_ranks, weigh
 from plugmem_core.recall.query import Query
 from plugmem_core.recall.scope import build_scope, looks_back, passing_facts
-from plugmem_core.recall.selection import Row, Selection, select
+from plugmem_core.recall.selection import Row
+from plugmem_core.recall.signals import (
+    BM25,
+    GRAPH,
+    SIGNALS,
+    TIME,
+    VECTOR,
+    Scorer,
+    entity_evidence,
+    neighbour_evidence,
+    range_evidence,
+)
 from plugmem_core.recall.sources import CANDIDATES, EMPTY, around, lexical, nearest, newest, walk
 from plugmem_core.store import Vector
 from plugmem_core.text import tokenize
-
-NOTHING = Selection([])
 
 
 @dataclass(slots=True)
@@ -25,20 +33,25 @@ class Ranking:
     """What the stages found; ids only.
 
     Attributes:
-        selection: The facts to return.
         edges: Edge versions met, in the order met.
-        tokens: Of the question.
+        tokens: What the lexical index was asked for.
         anchors: Entities the walk started from.
         lists: The four rankings, in the order of `SOURCES`.
         fused: All candidates by score.
+        pool: The candidates with the points of each signal, in the tuned ranking.
     """
 
-    selection: Selection = NOTHING
     edges: list[int] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
     anchors: list[int] = field(default_factory=list)
     lists: list[Ranked] = field(default_factory=lambda: [EMPTY] * len(SOURCES))
     fused: Fused | None = None
+    pool: Pool | None = None
+
+    def rows(self, count: int, floor: float | None) -> list[Row]:
+        """Return the best candidates, those whose score reaches a floor."""
+        rows = [] if self.fused is None else self.fused.rows(count)
+        return rows if floor is None else [row for row in rows if row[1] >= floor]
 
     @property
     def candidates(self) -> dict[str, int]:
@@ -75,7 +88,6 @@ def rank(
         vector = None
     tokens = tokenize(query.text) if query.text else []
     ranking = Ranking(tokens=tokens)
-    lists = ranking.lists
     if "graph" in query.sources:
         ranking.anchors = find_anchors(index, query, tokens)
     asked = [
@@ -84,10 +96,35 @@ def rank(
         bool(ranking.anchors),
         "time" in query.sources and _asks_time(query, tokens, vector),
     ]
-    if not query.explain:  # an explanation shows every candidate
+    tuned = config.ranking == "tuned"
+    if not tuned and not query.explain:  # an explanation shows every candidate
         limit = min(limit, _deepest(config, weights, asked, query.k + 1, limit))
+    walked = _find(index, config, query, vector, ranking, asked, limit, scope, allowed)
+    if tuned:
+        ranking.pool = _weigh_signals(index, config, query, vector, ranking, walked, weights, scope)
+        ranking.fused = ranking.pool.rank(
+            weights.recency, config.half_life_days * DAY_MS, now, index.facts
+        )
+    else:
+        ranking.fused = fuse_ranks(index, ranking.lists, config, weights, now)
+    return ranking
+
+
+def _find(
+    index: Index,
+    config: MemoryConfig,
+    query: Query,
+    vector: Vector | None,
+    ranking: Ranking,
+    asked: list[bool],
+    limit: int,
+    scope: Scope,
+    allowed: int | None,
+) -> Walk | None:
+    """Let the sources that are asked rank their facts; returns the walk, if there was one."""
+    lists, walked = ranking.lists, None
     if asked[0]:
-        lists[0] = lexical(index, tokens, limit, scope)
+        lists[0] = lexical(index, ranking.tokens, limit, scope)
     if vector is not None:
         ef = query.ef or config.hnsw_ef_search
         lists[1] = nearest(index, vector, limit, ef, config.min_similarity, scope, allowed)
@@ -98,36 +135,36 @@ def rank(
         lists[2] = around(index, walked, config, limit, scope)
     if asked[3]:
         lists[3] = newest(index, query.range, limit, scope)
-    ranking.fused = fuse_ranks(index, lists, config, weights, now)
-    rows = ranking.fused.rows(query.k + 1)
-    if query.min_score is not None:
-        rows = [row for row in rows if row[1] >= query.min_score]
-    ranking.selection = select(rows, query.k, query.token_budget)
-    return ranking
+    return walked
 
 
-def explain_rows(
-    index: Index, query: Query, ranking: Ranking, rows: list[Row], config: MemoryConfig, now: int
-) -> tuple[FactExplanation, ...]:
-    """Return where the scores of some ranked facts come from."""
-    weights = weigh(config, query)
-    ceiling = index.lexical.ceiling(ranking.tokens)
-    places = [
-        {fact: (rank, raw) for rank, (fact, raw) in enumerate(ranked.items(), start=1)}
-        for ranked in ranking.lists
-    ]
-    explained = []
-    for fact, score, _, _ in rows:
-        evidence = tuple(
-            Evidence(source, *found[fact], weight / (config.rrf_k + found[fact][0]))
-            for source, found, weight in zip(SOURCES, places, weights.sources, strict=True)
-            if fact in found
-        )
-        age = max(0, now - index.facts.recorded(fact))
-        boost = 1 + weights.recency * 2 ** (-age / (config.half_life_days * DAY_MS))
-        relevance = relevance_of(evidence, ceiling)
-        explained.append(FactExplanation(fact, evidence, boost, score, relevance))
-    return tuple(explained)
+def _weigh_signals(
+    index: Index,
+    config: MemoryConfig,
+    query: Query,
+    vector: Vector | None,
+    ranking: Ranking,
+    walked: Walk | None,
+    weights: Weights,
+    scope: Scope,
+) -> Pool:
+    """Gather the candidates, with the points that every signal gives them."""
+    pool = Pool(len(SIGNALS), len(SOURCES))
+    lists, counts = ranking.lists, weights.sources
+    tokens = ranking.tokens if "bm25" in query.sources else []
+    scorer = Scorer(index, tokens, vector, config, counts)
+    for source in (BM25, VECTOR):
+        pool.add(lists[source], source)
+    scorer.score(pool)  # their scale is that of what words and vector found
+    for source in (GRAPH, TIME):
+        pool.add(lists[source], source)
+    scorer.score(pool)
+    if walked is not None and config.entity_boost:
+        entity_evidence(pool, index, walked, config.entity_boost * counts[GRAPH])
+    if lists[TIME] and config.date_boost:
+        range_evidence(pool, config.date_boost * counts[TIME])
+    neighbour_evidence(pool, index, scorer, scope, config)
+    return pool
 
 
 def _deepest(config: MemoryConfig, weights: Weights, asked: list[bool], k: int, limit: int) -> int:

@@ -18,14 +18,28 @@ _UNSAFE = [
 _ESCAPES = {code: f"\\u{code:04x}" for code in _UNSAFE} | {0x0A: "\\n", 0x0D: "\\r"}
 
 
+HEADING = "## memory"
+
+
 def render(facts: Sequence[RecalledFact], edges: Iterable[Edge]) -> str:
     """Return the block: a heading, a line a fact, a line an edge; empty for nothing."""
-    lines = [
-        _fact_line(fact.id, fact.text, fact.entity, fact.tags, fact.valid_from, fact.valid_to)
-        for fact in facts
-    ]
-    lines += [_edge_line(edge.src, edge.relation, edge.dst) for edge in edges]
-    return "\n".join(["## memory", *lines, ""]) if lines else ""
+    lines = [*map(fact_line, facts), *map(edge_line, edges)]
+    return "\n".join([HEADING, *lines, ""]) if lines else ""
+
+
+def fact_line(fact: RecalledFact) -> str:
+    """Return the line of a fact."""
+    return _fact_line(fact.id, fact.text, fact.entity, fact.tags, fact.valid_from, fact.valid_to)
+
+
+def edge_line(edge: Edge) -> str:
+    """Return the line of an edge."""
+    return _edge_line(edge.src, edge.relation, edge.dst)
+
+
+def tokens_of(line: str) -> int:
+    """Return what a line costs: a quarter of its bytes and of the line break, rounded up."""
+    return len(line.encode()) // 4 + 1
 
 
 def escape(text: str) -> str:

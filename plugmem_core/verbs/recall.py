@@ -1,6 +1,6 @@
 """Recall, and the explanation of what is missing from it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from plugmem_core.clock import Instant
@@ -19,6 +19,9 @@ from plugmem_core.recall import (
     Query,
     Ranking,
     RecallResult,
+    Row,
+    candidates,
+    choose,
     explain_absence,
     explain_rows,
     make_query,
@@ -37,6 +40,7 @@ class _Found(NamedTuple):
     """What the stages found, as of one moment."""
 
     ranking: Ranking
+    rows: list[Row]  # the best candidates, more than are returned
     edges: tuple[Edge, ...]
     unlearned: set[int]  # facts whose end was learned after the instant of knowledge
     explained: tuple[FactExplanation, ...]
@@ -192,9 +196,11 @@ class RecallVerbs(Verbs):
         if not rows or (spaces is not None and not spaces[rows[0].namespace]):
             raise NotFoundError(f"fact {fact} does not exist")
         found = self._rank(engine, query)
+        read = _Reader(engine, found).read
+        selection = choose(found.rows, found.edges, engine.config, query, read).selection
         with engine.gate:
             return explain_absence(
-                engine.index, query, rows[0], found.ranking, found.passing, found.now
+                engine.index, query, rows[0], found.ranking, selection, found.passing, found.now
             )
 
     def embed_query(self, text: str) -> Vector | None:
@@ -253,7 +259,7 @@ class RecallVerbs(Verbs):
         ranking = rank(index, engine.config, query, vector, now, passing)
         known_at = OPEN if query.known_at is None else query.known_at
         edges = index.edges(ranking.edges, known_at) if ranking.edges else ()
-        rows = ranking.selection.rows
+        rows = ranking.rows(candidates(engine.config, query), query.min_score)
         unlearned = set()
         if known_at < OPEN:
             closed_at = index.facts.closed_at
@@ -261,17 +267,39 @@ class RecallVerbs(Verbs):
         explained: tuple[FactExplanation, ...] = ()
         if query.explain:
             explained = explain_rows(index, query, ranking, rows, engine.config, now)
-        return _Found(ranking, edges, unlearned, explained, passing, now, note)
+        return _Found(ranking, rows, edges, unlearned, explained, passing, now, note)
 
     def _answer(self, query: Query) -> RecallResult:
         engine = self._ready()
         for _ in range(ATTEMPTS):
             found = self._rank(engine, query)
-            rows = found.ranking.selection.rows
-            cards = engine.cards([row[0] for row in rows])
-            if len(cards) == len(rows):
+            read = _Reader(engine, found).read
+            chosen = choose(found.rows, found.edges, engine.config, query, read)
+            if len(chosen.facts) == len(chosen.selection.rows):
                 break
             engine.sync()  # a fact was removed between ranking and reading; rank again
+        explanation = None
+        if query.explain:
+            returned = {fact.id for fact in chosen.facts}
+            explanation = Explanation(
+                tuple(one for one in found.explained if one.id in returned),
+                tuple(engine.store.entity_names(found.ranking.anchors)),
+                found.ranking.candidates,
+                () if found.note is None else (found.note,),
+            )
+        return RecallResult(chosen.facts, chosen.edges, chosen.truncated, explanation)
+
+
+class _Reader:
+    """Reads ranked facts, as they were at the instant that the recall looks from."""
+
+    def __init__(self, engine: Engine, found: _Found) -> None:
+        self._engine = engine
+        self._unlearned = found.unlearned
+
+    def read(self, rows: Sequence[Row]) -> tuple[RecalledFact, ...]:
+        """Return the facts of rows, without those that were removed meanwhile."""
+        cards = self._engine.cards([row[0] for row in rows])
         new = tuple.__new__  # as `RecalledFact._make`, which is slower
         facts = tuple(
             [
@@ -280,17 +308,8 @@ class RecallVerbs(Verbs):
                 if fact in cards
             ]
         )
-        if found.unlearned:
-            facts = tuple(
-                fact._replace(valid_to=None) if fact.id in found.unlearned else fact
-                for fact in facts
-            )
-        explanation = None
-        if query.explain:
-            explanation = Explanation(
-                found.explained,
-                tuple(engine.store.entity_names(found.ranking.anchors)),
-                found.ranking.candidates,
-                () if found.note is None else (found.note,),
-            )
-        return RecallResult(facts, found.edges, found.ranking.selection.truncated, explanation)
+        if not self._unlearned:
+            return facts
+        return tuple(
+            fact._replace(valid_to=None) if fact.id in self._unlearned else fact for fact in facts
+        )

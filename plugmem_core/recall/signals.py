@@ -1,0 +1,131 @@
+"""The signals of the tuned ranking: each gives candidates bounded points, for a stated reason.
+
+A candidate's score is the sum of its points, times the boost of recency. Words and vector
+together give 1 at most; what every other signal gives is bounded by a knob of the
+configuration, and 0 there switches it off. The pool holds the candidates, and every signal's
+points apart, so that an explanation can show them.
+"""
+
+from collections.abc import Sequence
+
+from plugmem_core.clock import DAY_MS
+from plugmem_core.config import MemoryConfig
+from plugmem_core.index import Index
+from plugmem_core.kernels import Pool, Scope, Walk
+from plugmem_core.model import SOURCES
+from plugmem_core.store import Vector
+
+SIGNALS = (*SOURCES, "date", "year", "neighbour", "link")
+"""The four sources come first, in their order."""
+
+BM25, VECTOR, GRAPH, TIME, DATE, YEAR, NEIGHBOUR, LINK = range(len(SIGNALS))
+
+AFTERMATH = 12 * DAY_MS
+"""People tell of what happened days ago: so long after a date a fact still gets half its points."""
+
+SEEDS = 2
+"""Facts whose links are followed."""
+
+STARTS = 32
+"""Facts whose neighbours are looked at."""
+
+LINKED = 16
+"""Facts of an entity that a link may lift, the newest."""
+
+NO_FLOOR = float("-inf")
+
+
+class Scorer:
+    """Gives candidates their points for words and vector.
+
+    Both are on one scale: `share * bm25 / max` for the words, and
+    `(1 - share) * (cosine - lo) / (hi - lo)` for the vector, with max, lo and hi over the
+    candidates the sources ranked. Every candidate has its exact BM25 and its exact cosine,
+    whichever source it came from. Where there are only words, or only a vector, that has the
+    whole share.
+
+    Args:
+        index: In step with truth.
+        tokens: What the question asks for, as the lexical index takes it.
+        vector: The question's vector.
+        config: Shares, and the floor under which a cosine is no evidence.
+        weights: What words and vector count in this recall, beside their shares.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        tokens: list[str],
+        vector: Vector | None,
+        config: MemoryConfig,
+        weights: Sequence[float],
+    ) -> None:
+        self._index = index
+        self._tokens = tokens
+        self._vector = vector if index.vectors is not None else None
+        share = config.text_share
+        if not tokens or self._vector is None:
+            share = 1.0 if tokens else 0.0
+        self._words_weight = share * weights[BM25]
+        self._vector_weight = (1 - share) * weights[VECTOR]
+        floor = config.min_similarity
+        self._floor = NO_FLOOR if floor is None else floor
+
+    def score(self, pool: Pool) -> None:
+        """Score the candidates that have not been scored yet."""
+        index = self._index
+        if self._tokens:
+            index.lexical.match(pool, self._tokens)
+        if self._vector is not None and index.vectors is not None:
+            pool.measure(index.vectors.pool, self._vector, self._floor)
+        pool.fuse(BM25, self._words_weight, VECTOR, self._vector_weight)
+
+
+def entity_evidence(pool: Pool, index: Index, walked: Walk, points: float) -> None:
+    """Lift facts about the entities that the question names, or that are near those.
+
+    A fact gets `points` times what the walk left of its entity's weight: 1 for an entity that
+    was named, `graph_decay` to the power of the hops otherwise. Facts that the walk itself met
+    by an edge get the weight of that.
+    """
+    pool.listed(GRAPH, GRAPH, points, by_score=True)
+    pool.about(GRAPH, walked.nodes, walked.weights, points, index.facts)
+
+
+def range_evidence(pool: Pool, points: float) -> None:
+    """Give facts in the window that the caller asked for, or among the newest, `points`."""
+    pool.listed(TIME, TIME, points, by_score=False)
+
+
+def date_evidence(
+    pool: Pool, index: Index, windows: Sequence[tuple[int, int]], points: float
+) -> None:
+    """Lift facts that began to hold, or were recorded, in a window that the question names.
+
+    They get `points`; those up to 12 days later half of them. A window is half-open.
+    """
+    for start, end in windows:
+        pool.within(DATE, start, end, AFTERMATH, points, index.facts)
+
+
+def year_evidence(pool: Pool, index: Index, years: Sequence[int], points: float) -> None:
+    """Give facts whose text names one of the years `points`."""
+    terms, _ = index.lexical.postings.lookup([str(year) for year in years])
+    if terms:
+        pool.naming(YEAR, index.lexical.postings, terms, points)
+
+
+def neighbour_evidence(
+    pool: Pool, index: Index, scorer: Scorer, scope: Scope, config: MemoryConfig
+) -> None:
+    """Give each turn of a session a share of the points of the turns before and after it.
+
+    `previous_boost` times those of the turn before and `next_boost` times those of the turn
+    after. The neighbours of the best candidates become candidates.
+    """
+    turns = index.sessions.turns
+    if not turns or not (config.previous_boost or config.next_boost):
+        return
+    pool.bring(turns.beside(pool.best(STARTS), index.facts, scope))
+    scorer.score(pool)
+    pool.neighbours(NEIGHBOUR, turns, config.previous_boost, config.next_boost, index.facts, scope)
