@@ -17,6 +17,7 @@ from plugmem_core.kernels import (
     Graph,
     IdLists,
     Lexical,
+    Turns,
     VectorPool,
     graph_candidates,
 )
@@ -204,6 +205,24 @@ def extend_vectors(pool: VectorPool) -> None:
     pool.remove([0, 7, 61], 30)
 
 
+def fill_turns(turns: Turns, rng: np.random.Generator) -> None:
+    for fact in rng.permutation(60)[:50].tolist():
+        turns.put(fact, fact % 4, fact // 2 if fact % 3 == 0 else None)
+    turns.remove([4, 5, 6])
+
+
+def read_turns(turns: Turns) -> object:
+    table = facts(range(60))
+    sessions = [turns.backwards(session) for session in range(6)]
+    return sessions, [turns.beside([fact], table, ALL) for fact in range(70)]
+
+
+def extend_turns(turns: Turns) -> None:
+    for fact in (100, 101):
+        turns.put(fact, 1, 100)
+    turns.remove([100, 0])
+
+
 KINDS = [
     Kind("facts", FactTable, fill_facts, read_facts, extend_facts),
     Kind(
@@ -216,6 +235,7 @@ KINDS = [
     Kind("lists", IdLists, fill_lists, read_lists, extend_lists),
     Kind("lexical", Lexical, fill_lexical, read_lexical, extend_lexical),
     Kind("graph", Graph, fill_graph, read_graph, extend_graph),
+    Kind("turns", Turns, fill_turns, read_turns, extend_turns),
     Kind("vectors", lambda: VectorPool(DIM), fill_vectors, read_vectors, extend_vectors),
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

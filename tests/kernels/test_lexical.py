@@ -96,6 +96,24 @@ def test_scores_are_the_formula(
     assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
 
+@given(corpora, queries, parameters)
+def test_chosen_documents_get_the_scores_of_a_search(
+    corpus: Corpus, query: Sequence[str], knobs: tuple[float, float]
+) -> None:
+    index = index_of(corpus)
+    found = dict(search(index, query, facts(range(len(corpus))), k1=knobs[0], b=knobs[1]))
+    terms, _ = index.lookup(list(query))
+    chosen = [*range(len(corpus) + 2)]
+    assert index.scores(terms, *knobs, chosen) == [found.get(one, 0.0) for one in chosen]
+
+
+def test_documents_that_hold_one_of_some_terms() -> None:
+    index = index_of([text.split() for text in FRUIT])
+    terms, _ = index.lookup(["cherry", "fig", "unknown"])
+    assert index.holds(terms, [3, 2, 1, 9]) == [False, True, True, False]
+    assert index.holds([], [0, 1]) == [False, False]
+
+
 @settings(deadline=None)
 @given(
     st.lists(st.lists(words, max_size=6), min_size=1, max_size=250),
