@@ -12,6 +12,7 @@ from plugmem_core.kernels._kernels import (
     IdLists,
     IdSet,
     Lexical,
+    Links,
     Pool,
     Ranked,
     Scope,
@@ -21,6 +22,7 @@ from plugmem_core.kernels._kernels import (
     dot_products,
     fuse,
     graph_candidates,
+    links_of,
     tokenize_ascii,
 )
 
@@ -36,6 +38,7 @@ __all__ = [
     "IdLists",
     "IdSet",
     "Lexical",
+    "Links",
     "Pool",
     "Ranked",
     "Scope",
@@ -45,5 +48,6 @@ __all__ = [
     "dot_products",
     "fuse",
     "graph_candidates",
+    "links_of",
     "tokenize_ascii",
 ]

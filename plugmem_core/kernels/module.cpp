@@ -393,6 +393,17 @@ NB_MODULE(_kernels, m) {
         .def("save", [](const Turns& self) { return to_bytes(self.save()); })
         .def("load", [](Turns& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
 
+    nb::class_<Links>(m, "Links")
+        .def("__init__", [](Links* self, const std::vector<Id>& facts, const std::vector<float>& weights) {
+            if (facts.size() != weights.size()) throw std::invalid_argument("one weight a fact");
+            new (self) Links{facts, weights};
+        }, "facts"_a, "weights"_a)
+        .def_ro("facts", &Links::facts)
+        .def_ro("weights", &Links::weights);
+
+    m.def("links_of", &links_of, "fact"_a, "mentions"_a, "mentioned"_a, "about"_a, "most"_a, "facts"_a,
+          "scope"_a);
+
     nb::class_<Pool>(m, "Pool")
         .def(nb::init<size_t, size_t>(), "signals"_a, "lists"_a)
         .def("add", &Pool::add, "ranked"_a, "list"_a)
@@ -408,7 +419,7 @@ NB_MODULE(_kernels, m) {
         .def("within", &Pool::within, "signal"_a, "start"_a, "end"_a, "after"_a, "points"_a, "facts"_a)
         .def("naming", &Pool::naming, "signal"_a, "lexical"_a, "terms"_a, "points"_a)
         .def("neighbours", &Pool::neighbours, "signal"_a, "turns"_a, "before"_a, "after"_a, "facts"_a, "scope"_a)
-        .def("link", &Pool::link, "signal"_a, "seed"_a, "linked"_a, "weights"_a, "cap"_a)
+        .def("link", &Pool::link, "signal"_a, "seed"_a, "links"_a, "share"_a, "cap"_a)
         .def("rank", &Pool::rank, "boost"_a, "half_life"_a, "now"_a, "facts"_a)
         .def("best", &Pool::best, "count"_a)
         .def("fresh", &Pool::fresh)

@@ -8,10 +8,39 @@
 #include "facts.hpp"
 #include "fusion.hpp"
 #include "lexical.hpp"
+#include "lists.hpp"
 #include "turns.hpp"
 #include "vectors.hpp"
 
 namespace plugmem {
+
+// Where a candidate leads: facts, each with the weight of the entity that leads there.
+struct Links {
+    std::vector<Id> facts;
+    std::vector<float> weights;
+};
+
+// The admitted facts about the entities that a fact mentions, the newest `most` of each. An
+// entity weighs the less, the more of the N facts there are mention it or are about it:
+//   weight = 1 - ln(1 + uses) / ln(1 + N)
+inline Links links_of(Id fact, const IdLists& mentions, const IdLists& mentioned, const IdLists& about,
+                      size_t most, const FactTable& facts, const Scope& scope) {
+    Links out;
+    const float all = std::log1p(static_cast<float>(facts.stored()));
+    for (const Id entity : mentions.list(fact)) {
+        const auto& named = about.list(entity);
+        const auto uses = static_cast<float>(named.size() + mentioned.list(entity).size());
+        const float weight = std::max(0.0f, 1.0f - std::log1p(uses) / all);
+        size_t found = 0;
+        for (auto at = named.rbegin(); at != named.rend() && found < most; ++at) {
+            if (*at == fact || !facts.admits(scope, *at)) continue;
+            out.facts.push_back(*at);
+            out.weights.push_back(weight);
+            ++found;
+        }
+    }
+    return out;
+}
 
 class Pool {
 public:
@@ -120,15 +149,14 @@ public:
         }
     }
 
-    // A linked candidate may rise to min(own + weight * seed, cap * seed); it never falls.
-    void link(size_t signal, Id seed, const std::vector<Id>& linked, const std::vector<float>& weights,
-              float cap) {
+    // A linked candidate may rise to min(own + share * weight * seed, cap * seed); it never falls.
+    void link(size_t signal, Id seed, const Links& links, float share, float cap) {
         const float best = scores_.at(find(seed));
-        for (size_t i = 0; i < linked.size(); ++i) {
-            const size_t row = find(linked[i]);
-            if (row == MISSING || linked[i] == seed) continue;
+        for (size_t i = 0; i < links.facts.size(); ++i) {
+            const size_t row = find(links.facts[i]);
+            if (row == MISSING || links.facts[i] == seed) continue;
             const float own = scores_[row] - points(signal, row);
-            lift(row, signal, std::min(own + weights[i] * best, cap * best) - own);
+            lift(row, signal, std::min(own + share * links.weights[i] * best, cap * best) - own);
         }
     }
 

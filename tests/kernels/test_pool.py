@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugmem_core.kernels import FactTable, Lexical, Pool, Ranked, Turns, VectorPool
+from plugmem_core.kernels import (
+    FactTable,
+    IdLists,
+    Lexical,
+    Links,
+    Pool,
+    Ranked,
+    Turns,
+    VectorPool,
+    links_of,
+)
 
 from .tables import ALL, EVERY_FACT, facts, put
 
@@ -181,11 +191,11 @@ def test_turns_share_what_they_have_with_their_neighbours() -> None:
 
 def test_links_lift_up_to_a_share_of_the_seed() -> None:
     pool = start(seed=0.8, near=0.5, far=0.1, best=0.75, other=0.3)
-    pool.link(OTHER, 0, [0, 1, 2, 3, 39], [0.5, 0.5, 0.25, 0.5, 0.5], 0.85)
+    pool.link(OTHER, 0, Links([0, 1, 2, 3, 39], [1.0, 1.0, 0.5, 1.0, 1.0]), 0.5, 0.85)
     assert points(pool, OTHER) == {
         0: 0,
         1: 0.85 * 0.8 - 0.5,  # capped
-        2: 0.25 * 0.8,
+        2: 0.5 * 0.5 * 0.8,
         3: 0,  # it has more already
         4: 0,
     }
@@ -193,10 +203,26 @@ def test_links_lift_up_to_a_share_of_the_seed() -> None:
 
 def test_a_second_link_lifts_only_if_it_lifts_further() -> None:
     pool = start(one=0.8, two=0.6, linked=0.0)
-    pool.link(OTHER, 1, [2], [0.5], 0.85)
-    pool.link(OTHER, 0, [2], [0.5], 0.85)
-    pool.link(OTHER, 1, [2], [0.1], 0.85)
+    for seed, weight in ((1, 1.0), (0, 1.0), (1, 0.2)):
+        pool.link(OTHER, seed, Links([2], [weight]), 0.5, 0.85)
     assert pool.explain(2)[2][OTHER] == pytest.approx(0.4)
+
+
+def test_a_fact_leads_to_facts_about_what_it_mentions() -> None:
+    mentions, mentioned, about = IdLists(), IdLists(), IdLists()
+    table = facts(range(10))
+    put(table, 6, forgotten=True)
+    for entity in (1, 2, 3):
+        mentions.add(0, entity)
+        mentioned.add(entity, 0)
+    for entity, fact in ((1, 4), (1, 5), (1, 6), (1, 7), (2, 0), (2, 8)):
+        about.add(entity, fact)
+    links = links_of(0, mentions, mentioned, about, 2, table, ALL)
+    assert links.facts == [7, 5, 8]  # the newest two, and not the fact itself
+    everything = math.log(11)
+    assert links.weights == pytest.approx(
+        [1 - math.log(6) / everything] * 2 + [1 - math.log(4) / everything]
+    )
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 3)), min_size=1, max_size=30))
