@@ -163,7 +163,8 @@ def _weigh_signals(
         entity_evidence(pool, index, walked, config.entity_boost * counts[GRAPH])
     if lists[TIME] and config.date_boost:
         range_evidence(pool, config.date_boost * counts[TIME])
-    neighbour_evidence(pool, index, scorer, scope, config)
+    if "graph" in query.sources:
+        neighbour_evidence(pool, index, scorer, scope, config)
     return pool
 
 

@@ -118,6 +118,12 @@ def test_a_session_is_named_by_a_short_text_or_a_whole_number(tuned: Memory, ses
     assert ids(tuned.recall("tea")) == [0]
 
 
+def test_neighbours_are_of_the_graph(tuned: Memory) -> None:
+    for text in ("tea", "milk"):
+        tuned.remember(text, metadata={"session": "s"})
+    assert ids(tuned.recall("tea", sources=["bm25", "time"])) == [0]
+
+
 def test_neighbours_stay_within_filters(tuned: Memory) -> None:
     for text, tags in (("tea", ["x"]), ("milk", []), ("sugar", ["x"])):
         tuned.remember(text, tags=tags, metadata={"session": "s"})
