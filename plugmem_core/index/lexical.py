@@ -150,6 +150,8 @@ class RankBm25:
 
     def scores(self, tokens: list[str], facts: list[int]) -> list[float]:
         """Return the scores of some facts."""
+        if not facts:
+            return []
         model, order = self._current_model()
         found = dict(zip(order, model.get_scores(tokens), strict=True))
         return [float(found[fact]) for fact in facts]

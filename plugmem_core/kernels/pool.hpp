@@ -113,11 +113,18 @@ public:
     }
 
     // What a list ranked rises to `points` times its raw score, at most `points`.
-    void listed(size_t signal, size_t list, float points, bool by_score) {
+    void listed(size_t signal, size_t list, float points) {
+        const auto& places = places_.at(list);
+        for (size_t row = 0; row < places.size(); ++row)
+            if (places[row].rank) lift(row, signal, points * std::min(1.0f, places[row].raw));
+    }
+
+    // The same by place: points / (1 + place / depth), counted from 0.
+    void placed(size_t signal, size_t list, float points, float depth) {
         const auto& places = places_.at(list);
         for (size_t row = 0; row < places.size(); ++row)
             if (places[row].rank)
-                lift(row, signal, by_score ? points * std::min(1.0f, places[row].raw) : points);
+                lift(row, signal, points / (1.0f + static_cast<float>(places[row].rank - 1) / depth));
     }
 
     // Facts that were recorded, or began to hold, in [start, end) rise to `points`; up to `after`

@@ -13,6 +13,7 @@ from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
 from plugmem_core.kernels import Pool, Scope, Walk
 from plugmem_core.model import SOURCES
+from plugmem_core.recall.sources import CANDIDATES
 from plugmem_core.store import Vector
 
 SIGNALS = (*SOURCES, "date", "year", "neighbour", "link")
@@ -88,13 +89,16 @@ def entity_evidence(pool: Pool, index: Index, walked: Walk, points: float) -> No
     was named, `graph_decay` to the power of the hops otherwise. Facts that the walk itself met
     by an edge get the weight of that.
     """
-    pool.listed(GRAPH, GRAPH, points, by_score=True)
+    pool.listed(GRAPH, GRAPH, points)
     pool.about(GRAPH, walked.nodes, walked.weights, points, index.facts)
 
 
 def range_evidence(pool: Pool, points: float) -> None:
-    """Give facts in the window that the caller asked for, or among the newest, `points`."""
-    pool.listed(TIME, TIME, points, by_score=False)
+    """Lift facts in the window that the caller asked for, or among the newest.
+
+    The newest of them gets `points`, and the one at place p, from 0, `points / (1 + p / 128)`.
+    """
+    pool.placed(TIME, TIME, points, CANDIDATES)
 
 
 def date_evidence(

@@ -50,7 +50,7 @@ def start(**given: float) -> Pool:
     """Candidates 0, 1, … with these points of the first signal."""
     pool = Pool(3, LISTS)
     pool.add(Ranked.of(list(range(len(given))), list(given.values())), 0)
-    pool.listed(WORDS, 0, 1.0, by_score=True)
+    pool.listed(WORDS, 0, 1.0)
     return pool
 
 
@@ -133,14 +133,14 @@ def test_facts_about_entities_get_the_share_of_theirs() -> None:
     assert points(pool, OTHER) == {0: 0.2, 1: 0.1, 2: 0, 3: 0.2, 4: 0}
 
 
-def test_what_a_list_ranked_gets_points_flat_or_by_its_score() -> None:
+def test_what_a_list_ranked_gets_points_by_its_score_or_its_place() -> None:
     pool = Pool(3, LISTS)
     pool.add(Ranked.of([0, 1], [3.0, 0.5]), 1)
     pool.bring([2])
-    pool.listed(WORDS, 1, 0.2, by_score=True)
-    pool.listed(OTHER, 1, 0.2, by_score=False)
+    pool.listed(WORDS, 1, 0.2)
+    pool.placed(OTHER, 1, 0.2, 4)
     assert points(pool, WORDS) == {0: 0.2, 1: 0.1, 2: 0}
-    assert points(pool, OTHER) == {0: 0.2, 1: 0.2, 2: 0}
+    assert points(pool, OTHER) == {0: 0.2, 1: 0.2 / 1.25, 2: 0}
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_the_order_is_by_score_then_newest_then_id(rows: list[tuple[float, int]]
         put(table, fact, recorded_at=day * DAY)
     pool = Pool(3, LISTS)
     pool.add(Ranked.of(list(range(len(rows))), [score for score, _ in rows]), 0)
-    pool.listed(WORDS, 0, 1.0, by_score=True)
+    pool.listed(WORDS, 0, 1.0)
     order = [fact for fact, *_ in pool.rank(0.0, DAY, 0, table).rows(EVERY_FACT)]
     assert order == sorted(range(len(rows)), key=lambda one: (-rows[one][0], -rows[one][1], one))
     best = pool.best(3)

@@ -9,7 +9,9 @@ from conftest import OpenMemory
 from plugmem_core import Memory, MemoryConfig
 from plugmem_core.recall import RecallResult
 
-TUNED = MemoryConfig(ranking="tuned", w_recency=0.0, bm25_k1=0.9, bm25_b=0.4)
+TUNED = MemoryConfig(
+    ranking="tuned", w_recency=0.0, text_share=0.4, entity_boost=0.2, date_boost=0.2, year_boost=0.2
+)
 
 
 @pytest.fixture
