@@ -9,7 +9,13 @@
 
 from plugmem_core.clock import Clock, Instant
 from plugmem_core.config import MemoryConfig
-from plugmem_core.embed import AsyncEmbedder, Embedder, HashingEmbedder
+from plugmem_core.embed import (
+    AsyncEmbedder,
+    Embedder,
+    EndpointEmbedder,
+    HashingEmbedder,
+    WordLlamaEmbedder,
+)
 from plugmem_core.errors import (
     BusyError,
     ClosedError,
@@ -20,6 +26,7 @@ from plugmem_core.errors import (
     EmbedderError,
     InvalidFilterError,
     InvalidInputError,
+    MissingExtraError,
     NotFoundError,
     PlugmemError,
     ReadOnlyError,
@@ -74,6 +81,7 @@ __all__ = [
     "Edge",
     "Embedder",
     "EmbedderError",
+    "EndpointEmbedder",
     "Entity",
     "EntityPage",
     "ErasureReceipt",
@@ -94,6 +102,7 @@ __all__ = [
     "Memory",
     "MemoryConfig",
     "Metadata",
+    "MissingExtraError",
     "Namespace",
     "NamespaceCount",
     "NamespacePage",
@@ -118,6 +127,7 @@ __all__ = [
     "VectorSpace",
     "VectorSpaceError",
     "VerifyReport",
+    "WordLlamaEmbedder",
     "WrongTypeError",
     "salvage",
 ]

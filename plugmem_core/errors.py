@@ -14,7 +14,8 @@
     ├── BusyError              (TimeoutError)  another writer held the file too long
     ├── ReadOnlyError          (PermissionError)
     ├── ClosedError            (ValueError)    the handle is closed, or belongs to a parent process
-    ├── EmbedderError          (RuntimeError)  the embedder broke its contract
+    ├── EmbedderError          (RuntimeError)  the embedder failed, or broke its contract
+    ├── MissingExtraError      (ImportError)   a package of an extra is not installed
     ├── ServiceError           (RuntimeError)  an extractor or a reranker failed
     └── StorageError           (OSError)       the file cannot be used
         └── CorruptError                       the file is damaged
@@ -99,7 +100,11 @@ class ClosedError(PlugmemError, ValueError):
 
 
 class EmbedderError(PlugmemError, RuntimeError):
-    """The embedder returned something that cannot be used."""
+    """The embedder failed where nothing goes without it, or returned what cannot be used."""
+
+
+class MissingExtraError(PlugmemError, ImportError):
+    """Something was asked for that needs a package of an extra; the message names the extra."""
 
 
 class ServiceError(PlugmemError, RuntimeError):

@@ -12,13 +12,14 @@ import plugmem_core
 PUBLIC = {
     plugmem_core: """
         Absence AsyncEmbedder BusyError Clock ClosedError ClosedFactError ConfigError
-        ConflictError CorruptError Edge Embedder EmbedderError Entity EntityPage ErasureReceipt
-        Evidence Explanation Fact FactExplanation FactPage GuardedReceipt HashingEmbedder History
-        Instant InvalidFilterError InvalidInputError KeyPage Loss MaintainReport Memory
-        MemoryConfig Metadata Namespace NamespaceCount NamespacePage Neighbours NotFoundError
-        PlugmemError ReadOnlyError RecallResult RecalledFact Receipt Retain SalvageReport
-        ServiceError Similar StaleCursorError Stats StorageError Tag TagPage TooLargeError
-        TransferReport VectorSpace VectorSpaceError VerifyReport WrongTypeError salvage
+        ConflictError CorruptError Edge Embedder EmbedderError EndpointEmbedder Entity EntityPage
+        ErasureReceipt Evidence Explanation Fact FactExplanation FactPage GuardedReceipt
+        HashingEmbedder History Instant InvalidFilterError InvalidInputError KeyPage Loss
+        MaintainReport Memory MemoryConfig Metadata MissingExtraError Namespace NamespaceCount
+        NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError RecallResult
+        RecalledFact Receipt Retain SalvageReport ServiceError Similar StaleCursorError Stats
+        StorageError Tag TagPage TooLargeError TransferReport VectorSpace VectorSpaceError
+        VerifyReport WordLlamaEmbedder WrongTypeError salvage
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory
@@ -61,6 +62,7 @@ def test_every_error_is_a_plugmem_error_and_a_builtin_one() -> None:
         "EmbedderError": RuntimeError,
         "InvalidFilterError": ValueError,
         "InvalidInputError": ValueError,
+        "MissingExtraError": ImportError,
         "NotFoundError": KeyError,
         "ReadOnlyError": PermissionError,
         "ServiceError": RuntimeError,
