@@ -25,6 +25,21 @@ def ids(memory: Memory, text: str | None = None, **options: Any) -> list[int]:
     return [fact.id for fact in memory.recall(text, **options).facts]
 
 
+@pytest.fixture(params=["reference", "tuned"])
+def open_memory(open_memory: OpenMemory, request: pytest.FixtureRequest) -> OpenMemory:
+    """Opens memories of both rankings."""
+
+    def open_ranking(*path: Any, config: MemoryConfig | None = None, **options: Any) -> Memory:
+        ranking = (config or MemoryConfig()).replace(ranking=request.param)
+        return open_memory(*path, config=ranking, **options)
+
+    return open_ranking
+
+
+in_the_reference = pytest.mark.parametrize("open_memory", ["reference"], indirect=True)
+"""For tests of its formulas."""
+
+
 @pytest.fixture
 def four(memory: Memory, clock: Clock) -> Memory:
     """Fact n is what source n finds when asked `QUESTION`, and no other source does."""
@@ -86,6 +101,7 @@ def test_the_graph_alone_starts_from_the_names_a_text_mentions(four: Memory) -> 
     assert ids(four, "when is the shop open", sources=["graph"], anchors="given") == []
 
 
+@in_the_reference
 def test_a_source_left_out_gives_no_evidence_for_what_others_find(memory: Memory) -> None:
     memory.remember("the shop sells tea", entity="Shop", vector=[1.0, 0.0])
     question = {**QUESTION, "text": "tea of the shop", "range": (0, START + DAY)}
@@ -220,6 +236,7 @@ def scores(memory: Memory, **options: Any) -> dict[int, float]:
     return {fact.id: fact.score for fact in memory.recall(**ASKED, **options).facts}
 
 
+@in_the_reference
 @pytest.mark.parametrize(
     ("weights", "expected"),
     [
@@ -255,6 +272,7 @@ def test_weights_count_as_the_formula_says(
         assert list(found) == [fact for fact, _ in expected]
 
 
+@in_the_reference
 def test_the_explanation_adds_up_with_weights(rivals: Memory) -> None:
     weights = {"bm25": 3.0, "vector": 0.5, "recency": 2.0}
     result = rivals.recall(**ASKED, weights=weights, explain=True)
@@ -267,6 +285,7 @@ def test_the_explanation_adds_up_with_weights(rivals: Memory) -> None:
         assert explained.score == pytest.approx(3.0 * total, rel=1e-5)
 
 
+@in_the_reference
 def test_weights_left_out_are_those_of_the_configuration(open_memory: OpenMemory) -> None:
     memory = open_memory(config=MemoryConfig(w_bm25=3.0, w_vector=5.0, w_recency=0.0))
     memory.remember("tea", vector=[1.0, 0.0])
@@ -276,6 +295,7 @@ def test_weights_left_out_are_those_of_the_configuration(open_memory: OpenMemory
     assert scores(memory) == pytest.approx({0: 3 / 61 + 5 / 61})  # for that recall only
 
 
+@in_the_reference
 def test_weights_of_the_graph_and_of_time_count_too(four: Memory) -> None:
     weights = {"bm25": 1, "vector": 2, "graph": 3, "time": 4, "recency": 0}
     found = {fact.id: fact.score for fact in four.recall(**QUESTION, weights=weights).facts}
@@ -283,6 +303,7 @@ def test_weights_of_the_graph_and_of_time_count_too(four: Memory) -> None:
     assert found == pytest.approx({n: (n + 1) / 61 for n in range(4)}, rel=1e-5)
 
 
+@in_the_reference
 def test_recency_halves_with_its_half_life(memory: Memory, clock: Clock) -> None:
     memory.remember("tea")
     clock.tick(180 * DAY)
@@ -382,6 +403,7 @@ def test_the_async_twin_answers_the_same(four: Memory, chosen: tuple[int, ...]) 
         assert absence.reason == ("present" if fact in chosen else "no evidence")
 
 
+@in_the_reference
 def test_an_absence_below_the_cut_follows_the_weights(rivals: Memory) -> None:
     def reason(fact: int, **weights: float) -> str:
         return rivals.explain_absent(fact, **ASKED, k=1, weights=weights).reason
