@@ -48,6 +48,9 @@ class MemoryConfig(Knobs):
         durability: `"full"` — a write is on disk when the call returns;
             `"normal"` — a power cut may take the last writes, never the file.
         busy_timeout: Seconds a write waits for another writer before `BusyError`.
+        embedder_wait: Seconds for which an embedder that failed is not asked again, but for
+            `maintain` and `reembed`; twice as long after each further failure. 0 asks always.
+        embedder_longest_wait: The most of those seconds.
         max_text: Longest text of a fact, in bytes of UTF-8.
         max_tags: Most tags of one fact.
         max_links: Most links of one `remember`.
@@ -91,6 +94,8 @@ class MemoryConfig(Knobs):
 
     durability: Literal["full", "normal"] = "full"
     busy_timeout: float = Field(default=5.0, ge=0, le=3600)
+    embedder_wait: float = Field(default=1.0, ge=0, le=86_400)
+    embedder_longest_wait: float = Field(default=60.0, ge=0, le=86_400)
     max_text: int = Field(default=65_536, ge=1, le=16_777_216)
     max_tags: int = Field(default=32, ge=0, le=1024)
     max_links: int = Field(default=16, ge=0, le=1024)

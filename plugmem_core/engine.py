@@ -13,6 +13,7 @@ from typing import Any
 from plugmem_core.clock import Clock, checked
 from plugmem_core.config import MemoryConfig
 from plugmem_core.embed import Embedder
+from plugmem_core.embed.pause import Pause
 from plugmem_core.errors import (
     ClosedError,
     CorruptError,
@@ -97,7 +98,7 @@ class Engine:
     ) -> None:
         self.config = config
         self.clock = checked(clock)
-        self.vectorizer = Vectorizer(embedder, dim)
+        self.vectorizer = self.vectorizer_of(embedder, dim)
         self.store = SqliteStore(
             path,
             read_only=read_only,
@@ -333,6 +334,12 @@ class Engine:
         return Index(self.config, self.store)
 
     # -- vectors
+
+    def vectorizer_of(self, embedder: Embedder | None, dim: int = 0) -> Vectorizer:
+        """Return an embedder in the service of this file."""
+        config = self.config
+        pause = Pause(self.clock, config.embedder_wait, config.embedder_longest_wait)
+        return Vectorizer(embedder, dim, pause)
 
     def embed(self, texts: Sequence[str]) -> dict[str, Vector | None]:
         """Return the vectors of texts, outside every lock; each text is embedded once.

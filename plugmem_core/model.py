@@ -376,6 +376,8 @@ class Stats:
         vectors: Stored vectors.
         vectors_in_graph: Vectors the graph index covers; the rest is scanned.
         pending: Facts whose vector is still to be made.
+        embedder: Of this handle: `"absent"`, `"active"`, or `"suspended"` for a while after it
+            failed.
         bytes: Size of the database file.
     """
 
@@ -390,6 +392,7 @@ class Stats:
     vectors: int
     vectors_in_graph: int
     pending: int
+    embedder: Literal["absent", "active", "suspended"]
     bytes: int
 
 

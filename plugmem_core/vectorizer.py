@@ -5,11 +5,12 @@ import logging
 from collections.abc import Coroutine, Sequence, Sized
 from contextvars import ContextVar
 from reprlib import repr as short
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from plugmem_core.embed import AsyncEmbedder, Embedder
+from plugmem_core.embed.pause import Pause
 from plugmem_core.errors import EmbedderError, InvalidInputError, VectorSpaceError, WrongTypeError
 from plugmem_core.inputs import MAX_DIM, VectorLike, check_count, check_vector
 from plugmem_core.store import FileState, Vector
@@ -28,15 +29,17 @@ class Vectorizer:
     Args:
         embedder: What makes vectors; `None` leaves that to the caller.
         dim: The dimension the caller announced; 0 when none was.
+        pause: Tells when not to ask it.
     """
 
-    def __init__(self, embedder: Embedder | None, dim: int) -> None:
+    def __init__(self, embedder: Embedder | None, dim: int, pause: Pause) -> None:
         if embedder is not None and not isinstance(embedder, Embedder):
             raise WrongTypeError(
                 f"embedder is {short(embedder)} ({type(embedder).__name__}); give an object with "
                 "space_id, dim, embed_documents and embed_query"
             )
         self.embedder = embedder
+        self.pause = pause
         self.dim = dim
         if embedder is not None and embedder.dim is not None:
             self.dim = check_count(embedder.dim, "embedder.dim", most=MAX_DIM)
@@ -47,6 +50,13 @@ class Vectorizer:
     def space(self) -> str | None:
         """The model vectors written through this handle belong to."""
         return self.embedder.space_id if self.embedder else None
+
+    @property
+    def status(self) -> Literal["absent", "active", "suspended"]:
+        """Whether texts are embedded now, or not for a while because that failed."""
+        if self.embedder is None:
+            return "absent"
+        return "suspended" if self.pause.left else "active"
 
     def expected_dim(self, state: FileState) -> int:
         """Return the dimension of the file's vectors, or the announced one before the first.
@@ -79,15 +89,19 @@ class Vectorizer:
         """Return one vector a text, `None` for a text without direction.
 
         Returns:
-            `None` for all of them when the embedder failed: they stay pending.
+            `None` for all of them when the embedder failed, or did so lately: they stay pending.
         """
-        assert self.embedder is not None  # noqa: S101 - callers look first
         self.check_space(state)
+        if self.pause.left:
+            return None
+        known = self.pause.failures
         try:
             answer = self._embed_documents(texts)
-        except Exception:
+        except Exception as error:
+            self.pause.begin(known, error)
             logger.warning("the embedder failed; %d vectors are pending", len(texts), exc_info=True)
             return None
+        self.pause.end()
         return self._checked(answer, len(texts), self.expected_dim(state))
 
     def _checked(self, answer: Sequence[VectorLike], count: int, dim: int) -> list[Vector | None]:
@@ -116,10 +130,26 @@ class Vectorizer:
             return None, None
         try:
             self.check_space(state)
-            return _checked_one(self._embed_query(text), state.dim), None
+            return _checked_one(self._asked(text), state.dim), None
         except Exception as error:  # noqa: BLE001 - the other sources still answer
             logger.warning("no vector for the question: %s", error)
             return None, f"vector search was left out: {error}"
+
+    def _asked(self, text: str) -> VectorLike:
+        left = self.pause.left
+        if left:
+            raise EmbedderError(
+                f"the embedder failed ({self.pause.reason}), and is asked again in {left:.0f} "
+                "seconds, or by maintain"
+            )
+        known = self.pause.failures
+        try:
+            answer = self._embed_query(text)
+        except Exception as error:
+            self.pause.begin(known, error)
+            raise
+        self.pause.end()
+        return answer
 
     def _embed_documents(self, texts: list[str]) -> Sequence[VectorLike]:
         embedder, loop = self.embedder, EVENT_LOOP.get()

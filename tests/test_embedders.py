@@ -7,6 +7,7 @@ from typing import Any, Never, TypeAlias
 
 import numpy as np
 import pytest
+from clocks import SECOND, Clock
 from conftest import OpenMemory
 
 from plugmem_core import (
@@ -14,6 +15,7 @@ from plugmem_core import (
     HashingEmbedder,
     InvalidInputError,
     Memory,
+    MemoryConfig,
     PlugmemError,
     VectorSpaceError,
     WrongTypeError,
@@ -286,6 +288,136 @@ def test_an_interrupt_is_no_failure_of_the_embedder(open_memory: OpenMemory, fak
         with pytest.raises(KeyboardInterrupt):
             call()
     assert memory.stats().facts == 1
+
+
+# -- left alone for a while
+
+
+def test_an_embedder_that_failed_is_left_alone_twice_as_long_each_time(
+    open_memory: OpenMemory, fake: Fake, clock: Clock
+) -> None:
+    fake.answer = down
+    memory = open_memory(embedder=fake)
+    for number, seconds in enumerate((1, 2, 4, 8, 16, 32, 60, 60)):
+        assert memory.stats().embedder == "active"
+        assert memory.remember(f"asked {number}").vector == "pending"
+        clock.tick(seconds * SECOND - 1)
+        assert memory.stats().embedder == "suspended"
+        assert memory.remember(f"not asked {number}").vector == "pending"
+        clock.tick(1)
+    assert fake.seen == [[f"asked {number}"] for number in range(8)]
+    assert memory.stats().pending == 16
+
+
+def test_a_success_begins_anew(open_memory: OpenMemory, fake: Fake, clock: Clock) -> None:
+    memory = open_memory(embedder=fake)
+    for _ in range(3):
+        fake.answer = down
+        memory.remember(f"fails at {clock.now}")
+        assert memory.stats().embedder == "suspended"
+        clock.tick(SECOND)
+        fake.answer = None
+        assert memory.remember(f"works at {clock.now}").vector == "stored"
+        assert memory.stats().embedder == "active"
+
+
+def test_questions_and_texts_share_the_wait(
+    open_memory: OpenMemory, fake: Fake, clock: Clock
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one")
+    fake.answer = down
+    assert "provider is down" in notes(memory, "one")[0]
+    fake.seen.clear()
+    fake.answer = None
+    assert memory.remember("two").vector == "pending"
+    [note] = notes(memory, "one")
+    assert "the embedder failed (the provider is down), and is asked again in 1 seconds" in note
+    assert memory.embed_query("one") is None
+    assert fake.seen == []
+    clock.tick(SECOND)
+    assert sources(memory, "one") == {"bm25", "vector"}
+    assert memory.remember("three").vector == "stored"
+
+
+def test_a_text_that_is_known_needs_no_embedder_that_answers(
+    open_memory: OpenMemory, fake: Fake
+) -> None:
+    memory = open_memory(embedder=fake)
+    memory.remember("one")
+    fake.answer = down
+    memory.remember("two")
+    assert memory.remember("one", namespace=("n",)).vector == "stored"
+
+
+def test_maintain_does_not_wait(open_memory: OpenMemory, fake: Fake) -> None:
+    fake.answer = down
+    memory = open_memory(embedder=fake)
+    memory.remember("one")
+    fake.answer = None
+    assert memory.maintain().embedded == 1
+    assert memory.stats().embedder == "active"
+
+
+def test_the_wait_can_be_set_and_switched_off(
+    open_memory: OpenMemory, fake: Fake, clock: Clock
+) -> None:
+    fake.answer = down
+    config = MemoryConfig(embedder_wait=10, embedder_longest_wait=15)
+    memory = open_memory(embedder=fake, config=config)
+    for seconds in (10, 15, 15):
+        memory.remember(f"asked at {clock.now}")
+        clock.tick(seconds * SECOND - 1)
+        assert memory.stats().embedder == "suspended"
+        clock.tick(1)
+    always = open_memory(embedder=fake, config=MemoryConfig(embedder_wait=0))
+    fake.seen.clear()
+    for text in ("one", "two"):
+        always.remember(text)
+        assert always.stats().embedder == "active"
+    assert fake.seen == [["one"], ["two"]]
+
+
+def test_a_clock_that_is_set_back_makes_nobody_wait_longer(
+    open_memory: OpenMemory, fake: Fake, clock: Clock
+) -> None:
+    fake.answer = down
+    memory = open_memory(embedder=fake)
+    memory.remember("one")
+    clock.set("2001-01-01")
+    assert memory.stats().embedder == "active"
+
+
+def test_failures_at_the_same_time_are_one(
+    open_memory: OpenMemory, fake: Fake, clock: Clock
+) -> None:
+    memory = open_memory(embedder=fake)
+
+    def asked_meanwhile(texts: list[str]) -> Never:
+        fake.answer = down
+        memory.remember("by another thread")  # which began later and fails first
+        raise ConnectionError("late")
+
+    fake.answer = asked_meanwhile
+    memory.remember("one")
+    clock.tick(SECOND)
+    assert memory.stats().embedder == "active"
+
+
+def test_the_wait_grows_no_further_than_numbers_do(
+    open_memory: OpenMemory, fake: Fake, clock: Clock
+) -> None:
+    fake.answer = down
+    memory = open_memory(embedder=fake)
+    for _ in range(1_100):
+        memory.embed_query("x")
+        memory.remember("one")
+        clock.tick(60 * SECOND)
+    assert len(fake.seen) == 1_100
+
+
+def test_a_handle_without_an_embedder_says_so(open_memory: OpenMemory) -> None:
+    assert open_memory().stats().embedder == "absent"
 
 
 # -- facts without a vector by choice

@@ -41,6 +41,7 @@ class CareVerbs(Drafting):
                 terms=index.lexical.postings.terms(),
                 vectors=len(index.vectors.pool) if index.vectors else 0,
                 vectors_in_graph=index.vectors.covered if index.vectors else 0,
+                embedder=engine.vectorizer.status,
                 **counts,
             )
 
@@ -123,6 +124,7 @@ class CareVerbs(Drafting):
         if released:
             engine.rebuild()
             engine.sync()
+        engine.vectorizer.pause.end()
         embedded = self._make_pending_vectors()
         covered = self._build_vector_graph()
         return MaintainReport(purged, covered, embedded, len(retired))

@@ -44,7 +44,9 @@ class World:
         """Open a memory of this world."""
         return Memory.open(
             path,
-            config=MemoryConfig(durability="normal", busy_timeout=60, flat_to_hnsw=20),
+            config=MemoryConfig(
+                durability="normal", busy_timeout=60, flat_to_hnsw=20, embedder_wait=0
+            ),
             embedder=self.embedder if embeds else None,
             clock=self.clock,
             **options,

@@ -332,11 +332,14 @@ def test_a_text_is_stored_though_the_embedder_fails(open_memory: OpenMemory) -> 
     assert memory.verify().ok
 
 
-def test_a_pending_vector_comes_with_the_text_said_again(open_memory: OpenMemory) -> None:
+def test_a_pending_vector_comes_with_the_text_said_again(
+    open_memory: OpenMemory, clock: Clock
+) -> None:
     embedder = Failing(8)
     memory = open_memory(embedder=embedder)
     memory.remember("green tea")
     embedder.fails = False
+    clock.tick()
     assert memory.remember("green tea") == Receipt(0, "unchanged", (), "stored")
     assert memory.stats().pending == 0
 
