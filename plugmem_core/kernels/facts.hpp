@@ -114,9 +114,13 @@ public:
 
     bool wants(float score) const { return score >= threshold_ && limit_ > 0; }
 
-    // No pair below this can be among the best any more.
+    // The same for pairs that are offered by ascending id: an equal score comes too late.
+    bool beats(float score) const { return score > threshold_ && limit_ > 0; }
+
+    // No pair below this can be among the best any more. Found out again only when enough was
+    // offered since that it may have risen.
     float threshold() {
-        if (limit_ > 0 && kept_.size() >= limit_) cut();
+        if (limit_ > 0 && kept_.size() >= limit_ + (bounded() ? 1 + limit_ / 4 : 0)) cut();
         return threshold_;
     }
 
@@ -136,6 +140,8 @@ public:
     }
 
 private:
+    bool bounded() const { return threshold_ > -std::numeric_limits<float>::infinity(); }
+
     void cut() {
         const auto last = kept_.begin() + static_cast<ptrdiff_t>(limit_ - 1);
         std::nth_element(kept_.begin(), last, kept_.end(), before);
@@ -157,11 +163,15 @@ public:
         rows_[id] = {recorded, from, to, closed_at, expires, space, entity, bytes,
                      forgotten ? FORGOTTEN : PRESENT};
         if (!known) insert_by_time(id);
+        note(id);
     }
 
     void remove(const std::vector<Id>& ids) {
-        for (const Id id : ids)
-            if (id < rows_.size()) rows_[id].state = ABSENT;
+        for (const Id id : ids) {
+            if (id >= rows_.size()) continue;
+            rows_[id].state = ABSENT;
+            note(id);
+        }
         by_time_.erase(std::remove_if(by_time_.begin(), by_time_.end(),
                                       [this](Id id) { return rows_[id].state == ABSENT; }),
                        by_time_.end());
@@ -169,6 +179,8 @@ public:
 
     bool admits(const Scope& scope, Id id) const {
         if (id >= rows_.size() || (scope.allowed && !scope.allowed->has(id))) return false;
+        if (is_plain(id) && scope.namespaces.empty() && latest_ <= std::min(scope.valid_at, scope.known_at))
+            return true;
         const Row& row = rows_[id];
         return row.state == PRESENT && scope.admits_namespace(row.space) &&
                row.expires > scope.expired_by &&
@@ -243,6 +255,9 @@ public:
     Millis from(Id id) const { return rows_.at(id).from; }
     Millis closed_at(Id id) const { return rows_.at(id).closed_at; }
 
+    // Begin to load the row of a fact that is read soon; the rows of a recall lie far apart.
+    void prefetch(Id id) const { __builtin_prefetch(&rows_[id]); }
+
     std::string save() const {
         Writer out;
         out.array(rows_);
@@ -258,6 +273,7 @@ public:
         in.finish();
         for (const Id id : fresh.by_time_)
             Reader::require(id < fresh.rows_.size(), "time order names an unknown fact");
+        for (size_t id = 0; id < fresh.rows_.size(); ++id) fresh.note(static_cast<Id>(id));
         *this = std::move(fresh);
     }
 
@@ -271,6 +287,22 @@ private:
         uint32_t bytes = 0;
         uint32_t state = ABSENT;
     };
+
+    // Most facts are plain: they held from when they were recorded, or before, and hold for
+    // ever. At an instant after the last record all of them are admitted, so a bit tells what
+    // would otherwise take a row from far away in memory.
+    bool is_plain(Id id) const { return plain_[id / 64] >> (id % 64) & 1; }
+
+    // Bring the bit of a fact in line with its row.
+    void note(Id id) {
+        const Row& row = rows_[id];
+        if (plain_.size() * 64 < rows_.size()) plain_.resize((rows_.size() + 63) / 64);
+        const uint64_t bit = uint64_t{1} << (id % 64);
+        const bool plain = row.state == PRESENT && row.from <= row.recorded && row.to == OPEN &&
+                           row.closed_at == OPEN && row.expires == OPEN;
+        plain_[id / 64] = plain ? plain_[id / 64] | bit : plain_[id / 64] & ~bit;
+        if (row.state != ABSENT) latest_ = std::max(latest_, row.recorded);
+    }
 
     void insert_by_time(Id id) {
         const auto earlier = [this](Id a, Id b) {
@@ -286,6 +318,8 @@ private:
 
     std::vector<Row> rows_;   // by fact id
     std::vector<Id> by_time_; // stored facts by (recorded, id)
+    std::vector<uint64_t> plain_; // a bit a fact
+    Millis latest_ = std::numeric_limits<Millis>::min(); // no fact was recorded later
 };
 
 } // namespace plugmem

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
-#include <utility>
 #include <vector>
 
 #include "facts.hpp"
+#include "places.hpp"
 
 namespace plugmem {
 
@@ -20,46 +19,6 @@ struct Fused {
     std::vector<Row> rows; // by (score desc, id asc)
 };
 
-// Rows by fact id; open addressing, for the few hundred candidates there are.
-class Places {
-public:
-    explicit Places(size_t most) {
-        size_t size = 16;
-        while (size < 2 * most) size *= 2;
-        places_.assign(size, {NONE, 0});
-    }
-
-    // The row of a fact, or `next` for one not met before.
-    size_t find_or_add(Id id, size_t next) {
-        if (2 * (next + 1) > places_.size()) grow();
-        auto& place = places_[slot(id)];
-        if (place.first == NONE) place = {id, static_cast<uint32_t>(next)};
-        return place.second;
-    }
-
-    // The row of a fact; the greatest number there is for one not met.
-    size_t find(Id id) const {
-        const auto& place = places_[slot(id)];
-        return place.first == NONE ? std::numeric_limits<size_t>::max() : place.second;
-    }
-
-private:
-    size_t slot(Id id) const {
-        size_t at = (id * 2654435769u) & (places_.size() - 1);
-        while (places_[at].first != NONE && places_[at].first != id) at = (at + 1) & (places_.size() - 1);
-        return at;
-    }
-
-    void grow() {
-        auto before = std::move(places_);
-        places_.assign(2 * before.size(), {NONE, 0});
-        for (const auto& place : before)
-            if (place.first != NONE) places_[slot(place.first)] = place;
-    }
-
-    std::vector<std::pair<Id, uint32_t>> places_;
-};
-
 // score(f) = sum over lists of weight / (k + rank), rank counted from 1, times
 // 1 + boost * 2^(-age / half_life); in single precision, lists in the order given.
 inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
@@ -68,6 +27,8 @@ inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<flo
     size_t most = 0;
     for (const auto* list : lists) most += list->ids.size();
     out.rows.reserve(most);
+    for (const auto* list : lists)
+        for (const Id id : list->ids) facts.prefetch(id);
     Places places(most);
     for (size_t list = 0; list < lists.size(); ++list) {
         const auto& ids = lists[list]->ids;

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
-#include <unordered_set>
 #include <vector>
 
 #include "facts.hpp"
 #include "lists.hpp"
+#include "places.hpp"
 
 namespace plugmem {
 
@@ -79,28 +79,27 @@ public:
     Walk walk(const std::vector<Id>& anchors, const WalkLimits& limits, const Scope& scope,
               bool history) const {
         Walk seen;
-        std::unordered_set<Id> known_nodes;
-        for (const Id anchor : anchors)
-            if (known_nodes.insert(anchor).second) reach(seen, anchor, 1.0f);
+        Places known_nodes(64);
+        Statements known_edges;
+        for (const Id anchor : anchors) reach(seen, known_nodes, anchor, 1.0f);
         size_t start = 0;
         float weight = 1.0f;
-        std::vector<Id> versions;
+        bool full = false;
         for (size_t hop = 0; hop < limits.depth && start < seen.nodes.size(); ++hop) {
             const size_t end = seen.nodes.size();
             weight *= limits.decay;
             for (; start < end; ++start) {
                 const Id node = seen.nodes[start];
                 for (const bool outgoing : {true, false}) {
-                    select(node, outgoing, scope, history, versions);
-                    for (const Id id : versions) {
-                        if (seen.edges.size() < limits.edges && !listed(seen.edges, id))
+                    each_at(node, outgoing, scope, history, [&](Id id) {
+                        if (seen.edges.size() < limits.edges && known_edges.add(edges_[id], id, edges_))
                             seen.edges.push_back(id);
                         const Id far = outgoing ? edges_[id].dst : edges_[id].src;
-                        if (seen.nodes.size() < limits.nodes && known_nodes.insert(far).second)
-                            reach(seen, far, weight);
-                        if (seen.edges.size() >= limits.edges && seen.nodes.size() >= limits.nodes)
-                            return seen;
-                    }
+                        if (seen.nodes.size() < limits.nodes) reach(seen, known_nodes, far, weight);
+                        full = seen.edges.size() >= limits.edges && seen.nodes.size() >= limits.nodes;
+                        return !full;
+                    });
+                    if (full) return seen;
                 }
             }
         }
@@ -110,7 +109,7 @@ public:
     // Admitted facts about the nodes of a walk, then those its edges follow from.
     Ranked candidates(const Walk& walk, const IdLists& facts_of, const CandidateLimits& limits,
                       const FactTable& facts, const Scope& scope) const {
-        std::unordered_set<Id> known;
+        Places known(256);
         std::vector<std::pair<float, Id>> found;
         size_t examined = 0;
         bool full = false;
@@ -118,15 +117,16 @@ public:
             for (const Id fact : facts_of.list(walk.nodes[i])) {
                 full = found.size() >= limits.facts || ++examined > limits.examined;
                 if (full) break;
-                if (!facts.admits(scope, fact) || !known.insert(fact).second) continue;
-                found.push_back({walk.weights[i], fact});
+                if (facts.admits(scope, fact) && known.find_or_add(fact, found.size()) == found.size())
+                    found.push_back({walk.weights[i], fact});
             }
         }
         for (const Id edge : walk.edges) {
             const Id fact = edges_[edge].provenance;
             if (found.size() >= limits.facts) break;
-            if (fact == NONE || !facts.admits(scope, fact) || !known.insert(fact).second) continue;
-            found.push_back({limits.provenance_weight, fact});
+            if (fact != NONE && facts.admits(scope, fact) &&
+                known.find_or_add(fact, found.size()) == found.size())
+                found.push_back({limits.provenance_weight, fact});
         }
         std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
             return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -190,18 +190,48 @@ private:
         return out;
     }
 
-    // Whether the same statement is among the edges already; of one statement, two versions
-    // may hold at an instant when starts were chosen by hand.
-    bool listed(const std::vector<Id>& edges, Id id) const {
-        const Edge& edge = edges_[id];
-        return std::any_of(edges.begin(), edges.end(), [&](Id other) {
-            const Edge& known = edges_[other];
-            return known.src == edge.src && known.dst == edge.dst &&
-                   known.relation == edge.relation && known.provenance == edge.provenance;
-        });
-    }
+    // The statements of the edges met; of one statement, two versions may hold at an instant
+    // when starts were chosen by hand.
+    class Statements {
+    public:
+        // Whether an edge says what none before it said.
+        bool add(const Edge& edge, Id id, const std::vector<Edge>& edges) {
+            if (2 * ++size_ > slots_.size()) grow(edges);
+            Id& slot = slots_[place(edge, edges)];
+            if (slot != NONE) return --size_, false;
+            slot = id;
+            return true;
+        }
 
-    static void reach(Walk& walk, Id node, float weight) {
+    private:
+        static bool same(const Edge& a, const Edge& b) {
+            return a.src == b.src && a.dst == b.dst && a.relation == b.relation &&
+                   a.provenance == b.provenance;
+        }
+
+        size_t place(const Edge& edge, const std::vector<Edge>& edges) const {
+            uint64_t hash = (uint64_t{edge.src} << 32 | edge.dst) * 0x9e3779b97f4a7c15ULL;
+            hash = (hash ^ hash >> 29 ^ (uint64_t{edge.relation} << 32 | edge.provenance)) *
+                   0x9e3779b97f4a7c15ULL;
+            size_t at = (hash >> 32) & (slots_.size() - 1);
+            while (slots_[at] != NONE && !same(edges[slots_[at]], edge)) at = (at + 1) & (slots_.size() - 1);
+            return at;
+        }
+
+        void grow(const std::vector<Edge>& edges) {
+            auto before = std::move(slots_);
+            slots_.assign(2 * before.size(), NONE);
+            for (const Id id : before)
+                if (id != NONE) slots_[place(edges[id], edges)] = id;
+        }
+
+        std::vector<Id> slots_ = std::vector<Id>(256, NONE);
+        size_t size_ = 0;
+    };
+
+    static void reach(Walk& walk, Places& known, Id node, float weight) {
+        const size_t next = walk.nodes.size();
+        if (known.find_or_add(node, next) != next) return;
         walk.nodes.push_back(node);
         walk.weights.push_back(weight);
     }
@@ -267,21 +297,27 @@ private:
         erase(nodes_[edge.dst].open_in, id, by_relation(false));
     }
 
-    void select(Id node, bool outgoing, const Scope& scope, bool history,
-                std::vector<Id>& out) const {
-        out.clear();
+    // Visit the versions at a node that hold, until `visit` returns false.
+    template <class Visit>
+    void each_at(Id node, bool outgoing, const Scope& scope, bool history, Visit visit) const {
         if (node >= nodes_.size()) return;
         const Node& n = nodes_[node];
-        if (!history) {
-            for (const Id id : outgoing ? n.open_out : n.open_in)
-                if (edges_[id].from <= scope.valid_at && scope.valid_at < edges_[id].to)
-                    out.push_back(id);
+        if (history) {
+            const auto& versions = outgoing ? n.out : n.in;
+            for (auto it = versions.rbegin(); it != versions.rend(); ++it)
+                if (holds(edges_[*it], scope) && !visit(*it)) return;
             return;
         }
-        const auto& versions = outgoing ? n.out : n.in;
-        for (auto it = versions.rbegin(); it != versions.rend(); ++it)
-            if (holds(edges_[*it], scope)) out.push_back(*it);
+        const auto& open = outgoing ? n.open_out : n.open_in;
+        for (size_t i = 0; i < open.size(); ++i) {
+            // The edges of a node lie far apart; a few are loaded ahead.
+            if (i + AHEAD < open.size()) __builtin_prefetch(&edges_[open[i + AHEAD]]);
+            const Edge& edge = edges_[open[i]];
+            if (edge.from <= scope.valid_at && scope.valid_at < edge.to && !visit(open[i])) return;
+        }
     }
+
+    static constexpr size_t AHEAD = 8;
 
     // Open, or with an end that lay ahead when it was learned.
     static bool may_hold(const Edge& edge) { return edge.to == OPEN || edge.to > edge.closed_at; }

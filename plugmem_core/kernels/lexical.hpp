@@ -63,10 +63,15 @@ public:
         const Weights weights(*this, k1, b);
         const Question question = distinct(terms, weights);
         TopK top(limit);
-        if (question.rarest_first.size() == 1)
-            search_one(question.rarest_first[0], top, facts, scope);
-        else if (!question.rarest_first.empty())
-            search_many(question, limit, top, facts, scope);
+        const auto& lists = question.rarest_first;
+        size_t postings = 0;
+        for (const auto& term : lists) postings += term.list->ids.size();
+        if (scope.allowed && scope.allowed->count() * lists.size() * LOOK_UP < postings)
+            search_among(question, top, facts, scope);
+        else if (lists.size() == 1)
+            search_one(lists[0], top, facts, scope);
+        else if (!lists.empty())
+            search_many(question, top, facts, scope);
         return top.take();
     }
 
@@ -180,6 +185,7 @@ private:
     static constexpr uint16_t LONGEST = 65534;
 
     static constexpr uint8_t LONG = 255; // a length that `length_` holds in full
+    static constexpr size_t LOOK_UP = 16; // postings read on in the time that one is looked up
 
     // One posting beside its document id: how often the term occurs, and how long the document
     // is, so that scoring reads straight on.
@@ -210,13 +216,31 @@ private:
         }
     };
 
+    // What a posting gets of its term's idf, by shape, for the short documents that facts are and
+    // the term frequencies below 16; 0 for the others, which are worked out.
+    struct Shares {
+        static constexpr size_t SIZE = 16 << 8;
+
+        static size_t place(uint16_t shape) { return std::min<size_t>(shape, SIZE - 1); }
+
+        template <class Visit> void each(Visit visit) const {
+            for (size_t tf = 1; tf << 8 < SIZE; ++tf)
+                for (size_t length = 0; length < width; ++length)
+                    visit(tf << 8 | length, by_shape[tf << 8 | length]);
+        }
+
+        float k1 = -1.0f, b = 0.0f, average = 0.0f;
+        size_t width = 0; // lengths worth tabulating
+        std::array<float, SIZE> by_shape{};
+    };
+
     // The parts of a BM25 weight that do not depend on the term.
     struct Weights {
         Weights(const Lexical& index, float k1_, float b_)
             : k1(k1_), b(b_), documents(static_cast<float>(index.documents_)),
               average(static_cast<float>(index.total_length_) /
                       static_cast<float>(std::max<size_t>(index.documents_, 1))),
-              width(std::min<size_t>(index.longest_ + size_t{1}, LONG)) {}
+              shares(tabled(std::min<size_t>(index.longest_ + size_t{1}, LONG))) {}
 
         float idf(size_t df) const {
             const float rarity = (documents - static_cast<float>(df) + 0.5f) / (static_cast<float>(df) + 0.5f);
@@ -224,40 +248,55 @@ private:
             return idf > 0.0f ? idf : rarity; // ln(1 + x) ~ x where single precision gives up
         }
 
-        float of(float idf, float tf, float length) const {
+        float share(float tf, float length) const {
             const float norm = k1 * ((1.0f - b) + b * length / average);
-            return idf * ((tf * (k1 + 1.0f)) / (tf + norm));
+            return (tf * (k1 + 1.0f)) / (tf + norm);
         }
 
         float k1, b, documents, average;
-        size_t width; // lengths worth tabulating
+        const Shares& shares;
+
+    private:
+        // Made anew only after a write: the average length is in it.
+        const Shares& tabled(size_t width) const {
+            thread_local Shares known;
+            if (known.k1 == k1 && known.b == b && known.average == average && known.width == width)
+                return known;
+            known.k1 = k1, known.b = b, known.average = average, known.width = width;
+            known.by_shape.fill(0.0f);
+            known.each([&](size_t shape, float) {
+                known.by_shape[shape] = share(static_cast<float>(shape >> 8), static_cast<float>(shape & LONG));
+            });
+            return known;
+        }
     };
 
-    // One distinct term of a query: its postings, and its weights for the short documents that
-    // facts are.
+    // One distinct term of a query, and its postings.
     struct Term {
         Term(const Lexical& index, Id id_, size_t times_, const Weights& weights_)
             : id(id_), times(times_), list(&index.postings_.at(id_)), lengths(&index.length_),
-              weights(&weights_), idf(weights_.idf(list->ids.size())) {
-            if (list->ids.size() < (TABLED >> 8) * weights->width) return; // fewer than table cells
-            table.reset(new float[TABLED]);
-            for (size_t tf = 1; tf << 8 < TABLED; ++tf)
-                for (size_t length = 0; length < weights->width; ++length)
-                    table[tf << 8 | length] =
-                        weights->of(idf, static_cast<float>(tf), static_cast<float>(length));
-        }
+              weights(&weights_), idf(weights_.idf(list->ids.size())) {}
 
         float weight(size_t at) const {
-            const size_t one = list->shapes[at];
-            if (table && one < TABLED && (one & LONG) != LONG) return table[one];
-            return weights->of(idf, static_cast<float>(one >> 8),
-                               static_cast<float>((*lengths)[list->ids[at]]));
+            const uint16_t one = list->shapes[at];
+            const float share = weights->shares.by_shape[Shares::place(one)];
+            if (share > 0.0f) return idf * share;
+            return idf * weights->share(static_cast<float>(one >> 8),
+                                        static_cast<float>((*lengths)[list->ids[at]]));
+        }
+
+        // The weight of a posting, as often as the query has the term.
+        float repeated(size_t at) const {
+            const float once = weight(at);
+            float sum = once;
+            for (size_t time = 1; time < times; ++time) sum += once;
+            return sum;
         }
 
         // No document gets more from this term, repeats included; a little more than exact, for
         // the sake of rounding.
         float bound() const {
-            const float best = weights->of(idf, list->bounds.most_tf, list->bounds.least_length);
+            const float best = idf * weights->share(list->bounds.most_tf, list->bounds.least_length);
             return best * static_cast<float>(times) * 1.0001f;
         }
 
@@ -267,10 +306,6 @@ private:
         const std::vector<uint16_t>* lengths;
         const Weights* weights;
         float idf;
-
-    private:
-        static constexpr size_t TABLED = 4 << 8; // shapes of the term frequencies 1 to 3
-        std::unique_ptr<float[]> table;          // by shape, as far as `width`
     };
 
     struct Question {
@@ -300,94 +335,149 @@ private:
         return out;
     }
 
+    // Most postings of a frequent term cannot reach the best: their shape says so at one look.
     static void search_one(const Term& term, TopK& top, const FactTable& facts, const Scope& scope) {
         const auto& ids = term.list->ids;
+        const auto& shapes = term.list->shapes;
+        const Shares& shares = term.weights->shares;
+        std::array<uint8_t, Shares::SIZE> hopeful;
+        hopeful.fill(1);
+        float settled = top.threshold();
         for (size_t at = 0; at < ids.size(); ++at) {
-            float score = term.weight(at);
-            for (size_t time = 1; time < term.times; ++time) score += term.weight(at);
-            if (top.wants(score) && facts.admits(scope, ids[at])) top.offer(score, ids[at]);
+            while (at + 4 <= ids.size() &&
+                   !(hopeful[Shares::place(shapes[at])] | hopeful[Shares::place(shapes[at + 1])] |
+                     hopeful[Shares::place(shapes[at + 2])] | hopeful[Shares::place(shapes[at + 3])]))
+                at += 4;
+            if (at == ids.size()) break;
+            if (!hopeful[Shares::place(shapes[at])]) continue;
+            const float score = term.repeated(at);
+            if (!top.beats(score) || !facts.admits(scope, ids[at])) continue;
+            top.offer(score, ids[at]);
+            if (top.threshold() == settled) continue;
+            settled = top.threshold();
+            shares.each([&](size_t shape, float share) {
+                hopeful[shape] = term.idf * share * static_cast<float>(term.times) * 1.0001f > settled;
+            });
         }
     }
 
-    // The rarest terms are added up first. Once all the others together can add less than the
-    // limit-th best has, documents that have only those are out, and their postings are looked
-    // up for the contenders alone (the idea of MaxScore, Turtle and Flood 1995).
-    void search_many(const Question& question, size_t limit, TopK& top, const FactTable& facts,
-                     const Scope& scope) const {
-        thread_local std::vector<float> sums; // all zero between calls
-        if (sums.size() < length_.size()) sums.resize(length_.size());
+    // A stretch of document ids whose sums fit the nearest cache.
+    struct Window {
+        static constexpr size_t SIZE = 4096;
+
+        void add(size_t at, float weight) {
+            sums[at] += weight;
+            met[at / 64] |= uint64_t{1} << (at % 64);
+        }
+
+        std::array<float, SIZE> sums{};
+        std::array<uint64_t, SIZE / 64> met{};
+    };
+
+    // Stretch by stretch, the weights of the driving terms are added up. Once the most frequent
+    // terms together can add less than the limit-th best has, they stop driving: documents that
+    // have only those are out, and they are looked up for the contenders alone (the idea of
+    // MaxScore, Turtle and Flood 1995).
+    static void search_many(const Question& question, TopK& top, const FactTable& facts,
+                            const Scope& scope) {
         const auto& terms = question.rarest_first;
-        double rest = 0.0; // of very many terms, single precision would lose too much
-        for (const auto& term : terms) rest += term.bound();
-        float threshold = -std::numeric_limits<float>::infinity();
-        std::vector<Id> touched;
-        // What rounding may hide is far below a ten-thousandth.
-        const auto contends = [&](float sum) { return (sum + std::max(rest, 0.0)) * 1.0001 >= threshold; };
-        size_t summed = 0, added = 0, left = 0;
-        for (const auto& term : terms) left += term.list->ids.size();
-        bool to_the_end = false; // where looking up is more work than adding up
-        for (; summed < terms.size(); ++summed) {
-            if (rest < threshold && !to_the_end) {
-                const auto contenders = std::count_if(touched.begin(), touched.end(),
-                                                      [&](Id id) { return contends(sums[id]); });
-                to_the_end = static_cast<size_t>(contenders) * terms.size() > left;
-                if (!to_the_end) break;
-            }
-            left -= terms[summed].list->ids.size();
-            rest -= terms[summed].bound();
-            add_up(terms[summed], sums, touched);
-            added += terms[summed].list->ids.size();
-            // Not after every term of a long query, which would cost more than the sums.
-            if (summed + 1 < terms.size() && added * 8 >= touched.size()) {
-                threshold = limit_th_best(touched, sums, limit, facts, scope);
-                added = 0;
-            }
-        }
-        // A sum of two is the same in any order; more are added again in the order of the query.
-        const bool exact = summed == terms.size() && question.order.size() <= 2;
-        if (!exact && summed == terms.size())
-            threshold = limit_th_best(touched, sums, limit, facts, scope);
+        // Added in the order of the query, repeats included, the sums are the exact scores. A query
+        // of little but repeats would go over the same postings too often.
+        const bool in_order = question.order.size() <= 2 * terms.size();
+        std::vector<size_t> passes(in_order ? question.order.size() : terms.size());
+        for (size_t i = 0; i < passes.size(); ++i) passes[i] = in_order ? question.order[i] : i;
+        std::vector<double> rest(terms.size() + 1); // what the terms from one on can add together
+        for (size_t i = terms.size(); i-- > 0;) rest[i] = rest[i + 1] + terms[i].bound();
+        std::vector<size_t> at(terms.size()), start(terms.size());
         std::vector<float> parts(terms.size());
-        for (const Id id : touched) {
-            const float sum = sums[id];
-            sums[id] = 0.0f;
-            if (!contends(sum)) continue;
-            const float score = exact ? sum : score_of(id, question, parts);
-            if (top.wants(score) && facts.admits(scope, id)) top.offer(score, id);
+        size_t driving = terms.size();
+        Window window;
+        while (driving > 0) {
+            const Id next = first_left(terms, at, driving);
+            if (next == NONE) break;
+            const size_t first = next / Window::SIZE * Window::SIZE;
+            std::copy_n(at.begin(), driving, start.begin());
+            for (const size_t place : passes) {
+                if (place >= driving) continue;
+                const size_t times = in_order ? 1 : terms[place].times;
+                at[place] = add_up(terms[place], start[place], times, first, window);
+            }
+            const bool exact = in_order && driving == terms.size();
+            for (size_t word = 0; word < window.met.size(); ++word) {
+                for (uint64_t left = window.met[word]; left; left &= left - 1) {
+                    const size_t place = word * 64 + static_cast<size_t>(__builtin_ctzll(left));
+                    const float sum = window.sums[place];
+                    window.sums[place] = 0.0f;
+                    // What rounding may hide is far below a ten-thousandth.
+                    if (!top.beats(static_cast<float>((sum + rest[driving]) * 1.0001))) continue;
+                    const Id id = static_cast<Id>(first + place);
+                    if (!facts.admits(scope, id)) continue;
+                    const float score = exact ? sum : score_from(start, id, question, parts);
+                    if (top.beats(score)) top.offer(score, id);
+                }
+                window.met[word] = 0;
+            }
+            while (driving > 0 && rest[driving - 1] * 1.0001 < top.threshold()) --driving;
         }
     }
 
-    static void add_up(const Term& term, std::vector<float>& sums, std::vector<Id>& touched) {
-        const auto times = static_cast<float>(term.times);
+    // The smallest document id that a driving term still has; NONE at the end.
+    static Id first_left(const std::vector<Term>& terms, const std::vector<size_t>& at, size_t driving) {
+        Id first = NONE;
+        for (size_t i = 0; i < driving; ++i)
+            if (at[i] < terms[i].list->ids.size()) first = std::min(first, terms[i].list->ids[at[i]]);
+        return first;
+    }
+
+    // Add the weights of a term within a window; returns where its postings go on.
+    static size_t add_up(const Term& term, size_t at, size_t times, size_t first, Window& window) {
         const auto& ids = term.list->ids;
-        for (size_t at = 0; at < ids.size(); ++at) {
-            float& sum = sums[ids[at]];
-            if (sum == 0.0f) touched.push_back(ids[at]);
-            sum += times * term.weight(at);
-        }
+        for (; at < ids.size() && ids[at] - first < Window::SIZE; ++at)
+            window.add(ids[at] - first, static_cast<float>(times) * term.weight(at));
+        return at;
     }
 
-    static float limit_th_best(const std::vector<Id>& touched, const std::vector<float>& sums,
-                               size_t limit, const FactTable& facts, const Scope& scope) {
-        TopK top(limit);
-        for (const Id id : touched)
-            if (top.wants(sums[id]) && facts.admits(scope, id)) top.offer(sums[id], id);
-        return top.threshold();
+    // Where few facts are allowed, the postings are looked up for each of them.
+    static void search_among(const Question& question, TopK& top, const FactTable& facts,
+                             const Scope& scope) {
+        std::vector<size_t> start(question.rarest_first.size());
+        std::vector<float> parts(start.size());
+        for (const Id id : scope.allowed->ids()) {
+            const float score = score_from(start, id, question, parts);
+            if (score > 0.0f && top.beats(score) && facts.admits(scope, id)) top.offer(score, id);
+        }
     }
 
     // The exact score of one document: contributions in the order of the query's terms.
     static float score_of(Id id, const Question& question, std::vector<float>& parts) {
-        for (size_t i = 0; i < parts.size(); ++i) parts[i] = contribution(question.rarest_first[i], id);
+        std::vector<size_t> start(parts.size());
+        return score_from(start, id, question, parts);
+    }
+
+    // The same, looking on from a place in each term's postings, which moves up to the document.
+    static float score_from(std::vector<size_t>& start, Id id, const Question& question,
+                            std::vector<float>& parts) {
+        for (size_t i = 0; i < parts.size(); ++i) {
+            const Term& term = question.rarest_first[i];
+            start[i] = seek(term.list->ids, start[i], id);
+            const bool found = start[i] < term.list->ids.size() && term.list->ids[start[i]] == id;
+            parts[i] = found ? term.weight(start[i]) : 0.0f;
+        }
         float score = 0.0f;
         for (const size_t place : question.order) score += parts[place];
         return score;
     }
 
-    static float contribution(const Term& term, Id id) {
-        const auto& ids = term.list->ids;
-        const auto at = std::lower_bound(ids.begin(), ids.end(), id);
-        if (at == ids.end() || *at != id) return 0.0f;
-        return term.weight(static_cast<size_t>(at - ids.begin()));
+    // The first place, from one on, whose id is not below another; by steps that double.
+    static size_t seek(const std::vector<Id>& ids, size_t from, Id id) {
+        size_t step = 1;
+        while (from + step < ids.size() && ids[from + step] < id) {
+            from += step;
+            step *= 2;
+        }
+        const auto first = ids.begin() + static_cast<ptrdiff_t>(from);
+        const auto last = ids.begin() + static_cast<ptrdiff_t>(std::min(from + step, ids.size()));
+        return static_cast<size_t>(std::lower_bound(first, last, id) - ids.begin());
     }
 
     // Sorted terms with how often each occurs, at most 255 times.

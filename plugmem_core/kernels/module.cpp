@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <unordered_set>
+
 #include "facts.hpp"
 #include "fusion.hpp"
 #include "gate.hpp"
