@@ -2,11 +2,22 @@
 
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from Stemmer import algorithms
 
 from plugmem_core.errors import ConfigError, shown
 
+Ranking = Literal["reference", "tuned"]
 Lexical = Literal["bm25", "okapi", "bm25l", "bm25plus"]
+
+PLAIN = "plain"
+"""The analyser that leaves words as they are."""
+
+LANGUAGES: tuple[str, ...] = tuple(sorted(algorithms()))
+"""The languages whose words can be stemmed: those of Snowball."""
+
+BM25: dict[Ranking, tuple[float, float]] = {"reference": (1.2, 0.75), "tuned": (0.9, 0.4)}
+"""k1 and b: those of the reference engine, and what short texts want."""
 
 
 class Knobs(BaseModel):
@@ -61,8 +72,15 @@ class MemoryConfig(Knobs):
             boosts for entities, links, neighbours and dates; see `docs/ranking.md`.
         lexical: `"bm25"` is the engine's own index; `"okapi"`, `"bm25l"` and
             `"bm25plus"` score with the rank-bm25 package instead, for small corpora.
-        bm25_k1: Saturation of term frequency.
-        bm25_b: Weight of the length normalisation.
+        analyzer: How words are brought together: the language whose Snowball stemmer does it,
+            such as `"english"`, or `"plain"` for words as they are. The file records it, so
+            that every handle reads text alike; `None` takes what is recorded, which is
+            `"english"` in a new file. The reference ranking always reads plainly.
+        stop_words: Whether the tuned ranking leaves words like "when" and "did" out of a
+            question, in languages that there is a list for.
+        bm25_k1: Saturation of term frequency; by default 0.9, in the reference ranking 1.2.
+        bm25_b: Weight of the length normalisation; by default 0.4, in the reference ranking
+            0.75.
         rrf_k: Constant of reciprocal-rank fusion.
         w_bm25: Weight of the lexical source in the fusion.
         w_vector: Weight of the vector source.
@@ -101,10 +119,12 @@ class MemoryConfig(Knobs):
     max_links: int = Field(default=16, ge=0, le=1024)
     max_metadata: int = Field(default=65_536, ge=2, le=16_777_216)
     max_value: int = Field(default=67_108_864, ge=2, le=536_870_912)
-    ranking: Literal["reference", "tuned"] = "reference"
+    ranking: Ranking = "reference"
     lexical: Lexical = "bm25"
-    bm25_k1: float = Field(default=1.2, gt=0, le=100)
-    bm25_b: float = Field(default=0.75, ge=0, le=1)
+    analyzer: str | None = None
+    stop_words: bool = True
+    bm25_k1: float | None = Field(default=None, gt=0, le=100)
+    bm25_b: float | None = Field(default=None, ge=0, le=1)
     rrf_k: int = Field(default=60, ge=1, le=1_000_000)
     w_bm25: float = Field(default=1.0, ge=0, le=1_000)
     w_vector: float = Field(default=1.0, ge=0, le=1_000)
@@ -130,3 +150,22 @@ class MemoryConfig(Knobs):
     hnsw_m: int = Field(default=16, ge=2, le=512)
     hnsw_ef_construction: int = Field(default=200, ge=2, le=10_000)
     hnsw_ef_search: int = Field(default=64, ge=1, le=1_000_000)
+
+    @field_validator("analyzer")
+    @classmethod
+    def _check_analyzer(cls, analyzer: str | None, given: ValidationInfo) -> str | None:
+        accepted = (PLAIN, *LANGUAGES)
+        if analyzer is not None and analyzer not in accepted:
+            raise ValueError(f"give one of {', '.join(accepted)}")
+        if given.data.get("ranking") == "reference" and analyzer not in (None, PLAIN):
+            raise ValueError("the reference ranking reads plainly; leave the analyzer out")
+        return analyzer
+
+    @property
+    def bm25(self) -> tuple[float, float]:
+        """`bm25_k1` and `bm25_b`, or what stands for them."""
+        k1, b = BM25[self.ranking]
+        return (
+            k1 if self.bm25_k1 is None else self.bm25_k1,
+            b if self.bm25_b is None else self.bm25_b,
+        )

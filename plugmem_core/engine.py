@@ -11,7 +11,7 @@ from threading import Lock, local
 from typing import Any
 
 from plugmem_core.clock import Clock, checked
-from plugmem_core.config import MemoryConfig
+from plugmem_core.config import LANGUAGES, PLAIN, MemoryConfig
 from plugmem_core.embed import Embedder
 from plugmem_core.embed.pause import Pause
 from plugmem_core.errors import (
@@ -20,11 +20,13 @@ from plugmem_core.errors import (
     ReadOnlyError,
     StorageError,
     VectorSpaceError,
+    shown,
 )
 from plugmem_core.filters import Filter
 from plugmem_core.index import Index, load_checkpoint, remove_checkpoint, save_checkpoint
 from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
+from plugmem_core.progress import Counted, Progress, silent
 from plugmem_core.store import (
     Changes,
     FileState,
@@ -40,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 CARDS = 16_384
 """Facts whose shown form is kept in memory."""
+
+NOTHING_SAVED = (0, 0)
 
 
 class _Process:
@@ -82,8 +86,9 @@ class Engine:
         config: Every knob.
         embedder: Makes vectors of texts; `None` leaves that to the caller.
         dim: Announced dimension of vectors; 0 for none.
-        read_only: Refuse writes.
         clock: Tells now.
+        read_only: Refuse writes.
+        progress: Called while the index is made from the facts of the file.
     """
 
     def __init__(
@@ -95,6 +100,7 @@ class Engine:
         clock: Clock,
         *,
         read_only: bool,
+        progress: Progress = silent,
     ) -> None:
         self.config = config
         self.clock = checked(clock)
@@ -117,8 +123,10 @@ class Engine:
         self._thread = local()
         try:
             self.state = self.store.state()
-            self.index = self._open_index()
-            self._saved = self._progress()
+            self._record_analyzer()
+            saved = self._saved_index()
+            self.index = self.fresh_index(progress) if saved is None else saved
+            self._saved = NOTHING_SAVED if saved is None else self._progress()
             self.sync()
             self._warn_of_other_vectors()
         except BaseException:
@@ -184,20 +192,28 @@ class Engine:
         vectors = self.index.vectors
         return self.index.change, vectors.covered if vectors else 0
 
-    def fresh_index(self) -> Index:
+    def fresh_index(self, progress: Progress = silent) -> Index:
         """Return a new index, made from truth.
+
+        Args:
+            progress: Called with the facts taken in and those there are.
 
         Raises:
             CorruptError: The file holds rows that no write of ours leaves.
         """
-        index = Index(self.config, self.store)
+        index = self._empty_index()
+        told = Counted(progress, self.store.facts_stored())
         with self.store.changes_since(0) as changes, self._reading_rows():
-            index.apply(changes, lambda _: None)
+            index.apply(changes, told.one_more)
+        told.end()
         return index
 
-    def rebuild(self) -> None:
+    def rebuild(self, progress: Progress = silent) -> None:
         """Replace the index by a new one, made from truth."""
-        index = self.fresh_index()
+        state = self.store.state()
+        with self.gate.alone:
+            self.state = state
+        index = self.fresh_index(progress)
         with self.gate.alone:
             self.index = index
             self._half_applied = False
@@ -324,14 +340,40 @@ class Engine:
     def _first_facts(self, text: str) -> Iterable[int]:
         return self.index.first_facts(text)
 
-    def _open_index(self) -> Index:
+    def _record_analyzer(self) -> None:
+        wanted = self.config.analyzer
+        if wanted in (None, self.state.analyzer) or self.config.ranking == "reference":
+            return
+        if not self.store.read_only:
+            self.store.record_analyzer(wanted)
+            self.state = self.store.state()
+
+    def _empty_index(self) -> Index:
+        """Return an index that reads text as this handle is to.
+
+        Raises:
+            CorruptError: The file asks for an analyser that there is not.
+        """
+        language = self.state.analyzer
+        if self.store.read_only and self.config.analyzer is not None:
+            language = self.config.analyzer
+        if self.config.ranking == "reference":
+            language = PLAIN
+        if language not in (PLAIN, *LANGUAGES):
+            raise CorruptError(
+                f"{self.store.path} asks for the analyser {shown(language)}, which there is not; "
+                "open it with analyzer= one that there is"
+            )
+        return Index(self.config, language, self.store)
+
+    def _saved_index(self) -> Index | None:
         # rank-bm25 needs every text anyway, which a checkpoint does not hold.
-        if self.store.path is not None and self.config.lexical == "bm25":
-            saved = load_checkpoint(self.config, self.store, self.store.path, self.state)
-            if saved is not None:
-                saved.read_names()
-                return saved
-        return Index(self.config, self.store)
+        if self.store.path is None or self.config.lexical != "bm25":
+            return None
+        saved = load_checkpoint(self._empty_index(), self.store.path, self.state)
+        if saved is not None:
+            saved.read_names()
+        return saved
 
     # -- vectors
 

@@ -12,6 +12,7 @@ from plugmem_core.engine import Engine
 from plugmem_core.errors import InvalidInputError, WrongTypeError
 from plugmem_core.inputs import MAX_DIM, check_count, check_type
 from plugmem_core.model import VectorSpace
+from plugmem_core.progress import Progress, silent
 from plugmem_core.verbs import (
     CareVerbs,
     EraseVerbs,
@@ -65,6 +66,7 @@ class Memory(
         dim: int = 0,
         read_only: bool = False,
         clock: Clock = system_clock,
+        progress: Progress | None = None,
     ) -> Self:
         """Open a memory, making the file if there is none.
 
@@ -76,6 +78,8 @@ class Memory(
             dim: Dimension of the vectors callers pass; by default that of the first.
             read_only: Refuse writes, and do not make the file.
             clock: Returns now in Unix milliseconds.
+            progress: Called with the facts taken in and those there are, where the index has
+                to be made anew: there is no checkpoint of it, or text is read in another way.
 
         Raises:
             StorageError: The file cannot be opened, or belongs to another application.
@@ -95,9 +99,16 @@ class Memory(
                 'read_only is True for ":memory:", which would stay empty; give the path of a file'
             )
         announced = check_count(dim, "dim", least=0, most=MAX_DIM)
-        return cls(
-            Engine(path, config or MemoryConfig(), embedder, announced, clock, read_only=read_only)
+        engine = Engine(
+            path,
+            config or MemoryConfig(),
+            embedder,
+            announced,
+            clock,
+            read_only=read_only,
+            progress=progress or silent,
         )
+        return cls(engine)
 
     @property
     def config(self) -> MemoryConfig:
@@ -187,6 +198,7 @@ class Memory(
         dim: int = 0,
         read_only: bool = False,
         clock: Clock = system_clock,
+        progress: Progress | None = None,
     ) -> Self:
         """`open` in a worker thread; the event loop runs on."""
         return await twin(cls.open)(
@@ -196,6 +208,7 @@ class Memory(
             dim=dim,
             read_only=read_only,
             clock=clock,
+            progress=progress,
         )
 
     # An open file has no second self: copies of it, and of what holds it, ask the same memory.

@@ -257,10 +257,15 @@ def test_the_checkpoint_of_a_shared_past_is_used_and_catches_up(
     assert reopened(open_memory, path, rows_read) == 5
 
 
+@pytest.mark.parametrize("rules", ["TOKENIZER_VERSION", "STEMMER_VERSION"])
 def test_a_checkpoint_of_other_token_rules_is_ignored(
-    open_memory: OpenMemory, filled: Path, rows_read: list[int], monkeypatch: pytest.MonkeyPatch
+    open_memory: OpenMemory,
+    filled: Path,
+    rows_read: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    rules: str,
 ) -> None:
-    monkeypatch.setattr(checkpoints, "_TOKENIZER", [0, "another version"])
+    monkeypatch.setattr(checkpoints, rules, "another version")
     assert reopened(open_memory, filled, rows_read) > 100
 
 

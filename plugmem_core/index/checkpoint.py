@@ -25,14 +25,12 @@ from typing import Any
 
 import hnswlib
 
-from plugmem_core.config import MemoryConfig
 from plugmem_core.index.index import Index
-from plugmem_core.store import FileState, SqliteStore
-from plugmem_core.text import TOKENIZER_VERSION
+from plugmem_core.store import FileState
+from plugmem_core.text import STEMMER_VERSION, TOKENIZER_VERSION
 
 MAGIC = b"PLUGMEM\x01"
 FORMAT = 2
-_TOKENIZER = [TOKENIZER_VERSION, unicodedata.unidata_version]
 ABANDONED = 3_600
 """Seconds after which nobody is taken to be writing a staged checkpoint any more."""
 _LENGTH = struct.Struct("<Q")
@@ -58,11 +56,10 @@ def save(index: Index, database: Path, state: FileState, token: str) -> None:
     sections = {name: part() for name, part in _savers(index).items()}
     header = {
         "format": FORMAT,
-        "tokenizer": _TOKENIZER,
+        "made": _made_with(index),
         "uuid": state.uuid,
         "token": token,
         "change": index.change,
-        "session_key": index.sessions.key,
         "dim": index.vectors.dim if index.vectors else 0,
         "covered": index.vectors.covered if index.vectors else 0,
         "sections": [[name, len(data)] for name, data in sections.items()],
@@ -73,12 +70,13 @@ def save(index: Index, database: Path, state: FileState, token: str) -> None:
     )
 
 
-def load(
-    config: MemoryConfig, store: SqliteStore, database: Path, state: FileState
-) -> Index | None:
-    """Return the index of a checkpoint, if there is one that belongs to the file.
+def load(index: Index, database: Path, state: FileState) -> Index | None:
+    """Fill an empty index from a checkpoint, if there is one that belongs to the file.
 
     It may be behind the file; the caller lets it catch up.
+
+    Returns:
+        The index; `None` without such a checkpoint, and the one given is to be thrown away.
     """
     if state.checkpoint is None:
         return None
@@ -87,7 +85,7 @@ def load(
         with path.open("rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # Unmapped when the last view of it goes; closing it sooner fails while one is about.
-        return _read(Index(config, store), memoryview(data), state)
+        return _read(index, memoryview(data), state)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:
@@ -102,7 +100,7 @@ def _read(index: Index, view: memoryview, state: FileState) -> Index | None:
     start = len(MAGIC) + _LENGTH.size
     (length,) = _LENGTH.unpack(view[len(MAGIC) : start])
     header = json.loads(bytes(view[start : start + length]))
-    if not _belongs(header, state) or header["session_key"] != index.sessions.key:
+    if not _belongs(header, state) or header["made"] != _made_with(index):
         return None
     sections: dict[str, memoryview] = {}
     at = start + length
@@ -119,10 +117,20 @@ def _read(index: Index, view: memoryview, state: FileState) -> Index | None:
     return index
 
 
+def _made_with(index: Index) -> list[Any]:
+    """Return what the index would be another without."""
+    return [
+        TOKENIZER_VERSION,
+        unicodedata.unidata_version,
+        STEMMER_VERSION,
+        index.lexical.analyzer.language,
+        index.sessions.key,
+    ]
+
+
 def _belongs(header: dict[str, Any], state: FileState) -> bool:
     return bool(
         header["format"] == FORMAT
-        and header["tokenizer"] == _TOKENIZER
         and header["uuid"] == state.uuid
         and header["token"] == state.checkpoint
         and header["change"] <= state.change

@@ -13,6 +13,7 @@ from plugmem_core.index.vectors import VectorIndex
 from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists
 from plugmem_core.model import Edge, Metadata
 from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore, load_labels, load_object
+from plugmem_core.text import Analyzer
 
 
 class Index:
@@ -20,14 +21,15 @@ class Index:
 
     Args:
         config: Scoring parameters that the parts keep.
+        language: The analyser that text is read by.
         store: Read when metadata columns are built or names must be read again.
     """
 
-    def __init__(self, config: MemoryConfig, store: SqliteStore) -> None:
+    def __init__(self, config: MemoryConfig, language: str, store: SqliteStore) -> None:
         self.change = 0
         self.past: str | None = None  # which past of the file it follows; see `FileState`
         self.facts = FactTable()
-        self.lexical = LexicalIndex(config)
+        self.lexical = LexicalIndex(config, Analyzer(language, stop_words=config.stop_words))
         self.tags = TagIndex()
         self.entities = IdLists()
         self.graph = Graph()

@@ -8,19 +8,24 @@ from rank_bm25 import BM25L, BM25Okapi, BM25Plus
 
 from plugmem_core.config import MemoryConfig
 from plugmem_core.kernels import FactTable, Lexical, Pool, Ranked, Scope
-from plugmem_core.text import is_unigram, tokenize
+from plugmem_core.text import Analyzer, is_unigram, tokenize
 
 STOP_FLOOR = 1_024  # documents below which no term is too frequent
 STOP_SHARE = 8  # a term in more than one document of eight is too frequent
 
 
 class LexicalIndex:
-    """Postings of every stored fact."""
+    """Postings of every stored fact.
 
-    def __init__(self, config: MemoryConfig) -> None:
-        self._config = config
-        self.postings = Lexical()
-        self._scorer = None if config.lexical == "bm25" else RankBm25(config)
+    Attributes:
+        analyzer: What words become terms by.
+    """
+
+    def __init__(self, config: MemoryConfig, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.postings = Lexical(analyzer.stem)
+        self._k1, self._b = config.bm25
+        self._scorer = None if config.lexical == "bm25" else RankBm25(config, analyzer)
 
     def add(self, fact: int, text: str) -> None:
         """Index a text; a fact indexed already is left alone."""
@@ -46,8 +51,7 @@ class LexicalIndex:
         if not terms:
             return Ranked()
         terms = discriminating(terms, frequencies, self.postings.documents())
-        config = self._config
-        return self.postings.search(terms, config.bm25_k1, config.bm25_b, limit, facts, scope)
+        return self.postings.search(terms, self._k1, self._b, limit, facts, scope)
 
     def match(self, pool: Pool, tokens: list[str]) -> None:
         """Give candidates their exact scores for a query, those that have none yet."""
@@ -56,7 +60,7 @@ class LexicalIndex:
             pool.match_as(self._scorer.scores(tokens, pool.fresh()))
             return
         terms, _ = self.postings.lookup(tokens)
-        pool.match(self.postings, terms, self._config.bm25_k1, self._config.bm25_b)
+        pool.match(self.postings, terms, self._k1, self._b)
 
     def ceiling(self, tokens: list[str]) -> float:
         """Return the score that no text can exceed for a query; 0 when none matches.
@@ -73,7 +77,7 @@ class LexicalIndex:
         rarity = dict(zip(terms, frequencies, strict=True))
         kept = discriminating(terms, frequencies, documents)
         idfs = (math.log1p((documents - rarity[t] + 0.5) / (rarity[t] + 0.5)) for t in kept)
-        return sum(idfs) * (self._config.bm25_k1 + 1)
+        return sum(idfs) * (self._k1 + 1)
 
     def expand(self, tokens: list[str]) -> list[str]:
         """Replace a lone CJK character by the indexed words that contain it."""
@@ -113,14 +117,15 @@ class _Bm25(Protocol):
 class RankBm25:
     """Scores from the rank-bm25 package, made anew after every write: for small corpora."""
 
-    def __init__(self, config: MemoryConfig) -> None:
+    def __init__(self, config: MemoryConfig, analyzer: Analyzer) -> None:
         self._config = config
+        self._analyzer = analyzer
         self._tokens: dict[int, list[str]] = {}
         self._model: tuple[_Bm25, list[int]] | None = None
 
     def add(self, fact: int, text: str) -> None:
         """Take a text in."""
-        self._tokens[fact] = tokenize(text)
+        self._tokens[fact] = self._terms(tokenize(text))
         self._model = None
 
     def remove(self, facts: list[int]) -> None:
@@ -131,6 +136,7 @@ class RankBm25:
 
     def search(self, tokens: list[str], limit: int, facts: FactTable, scope: Scope) -> Ranked:
         """Return the best admitted facts that share a token with the query."""
+        tokens = self._terms(tokens)
         known = set(tokens)
         matching = [fact for fact, words in self._tokens.items() if not known.isdisjoint(words)]
         admitted = set(facts.admitted(scope, matching))
@@ -153,7 +159,7 @@ class RankBm25:
         if not facts:
             return []
         model, order = self._current_model()
-        found = dict(zip(order, model.get_scores(tokens), strict=True))
+        found = dict(zip(order, model.get_scores(self._terms(tokens)), strict=True))
         return [float(found[fact]) for fact in facts]
 
     def ceiling(self, tokens: list[str]) -> float:
@@ -166,12 +172,17 @@ class RankBm25:
             return 0.0
         # BM25+ adds its delta to what the other two give a term at most.
         most = model.k1 + 1 + (model.delta if isinstance(model, BM25Plus) else 0.0)
-        return sum(max(0.0, model.idf.get(token) or 0.0) for token in tokens) * most
+        terms = self._terms(tokens)
+        return sum(max(0.0, model.idf.get(term) or 0.0) for term in terms) * most
+
+    def _terms(self, tokens: list[str]) -> list[str]:
+        return [self._analyzer.term(token) for token in tokens]
 
     def _current_model(self) -> tuple[_Bm25, list[int]]:
         if self._model is None:
             order = sorted(self._tokens)
             kind = {"okapi": BM25Okapi, "bm25l": BM25L, "bm25plus": BM25Plus}[self._config.lexical]
             corpus = [self._tokens[fact] for fact in order]
-            self._model = kind(corpus, k1=self._config.bm25_k1, b=self._config.bm25_b), order
+            k1, b = self._config.bm25
+            self._model = kind(corpus, k1=k1, b=b), order
         return self._model

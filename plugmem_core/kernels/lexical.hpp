@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +18,29 @@ namespace plugmem {
 
 class Lexical {
 public:
+    Dictionary terms;
+
+    // What makes the term of a word; without it a word is its own term. Asked once for each word.
+    std::function<std::string(std::string_view)> stem;
+
+    // The term of a word, made if it is new.
+    Id intern(std::string_view word) {
+        if (!stem) return terms.intern(word);
+        const Id known = words_.find(word);
+        if (known != NONE) return term_of_[known];
+        const Id term = terms.intern(stem(word));
+        words_.intern(word);
+        term_of_.push_back(term);
+        return term;
+    }
+
+    // The term of a word; `NONE` where no document ever had it.
+    Id find(std::string_view word) const {
+        if (!stem) return terms.find(word);
+        const Id known = words_.find(word);
+        return known == NONE ? terms.find(stem(word)) : term_of_[known];
+    }
+
     // Index one document; ids must arrive ascending, so that postings stay sorted.
     void add(Id id, std::vector<Id>& terms) {
         if (id < length_.size()) throw std::invalid_argument("documents are added in ascending order");
@@ -130,11 +155,11 @@ public:
     size_t documents() const { return documents_; }
     Id first_document(Id term) const { return df(term) ? postings_[term].ids.front() : NONE; }
 
-    Dictionary terms;
-
     std::string save() const {
         Writer out;
         terms.write(out);
+        words_.write(out);
+        out.array(term_of_);
         std::vector<uint32_t> sizes;
         std::vector<Id> ids;
         std::vector<uint16_t> shapes;
@@ -154,6 +179,11 @@ public:
         Reader in(data);
         Lexical fresh;
         fresh.terms.read(in);
+        fresh.words_.read(in);
+        fresh.term_of_ = in.array<Id>();
+        Reader::require(fresh.words_.size() == fresh.term_of_.size(), "words are damaged");
+        for (const Id term : fresh.term_of_) Reader::require(term < fresh.terms.size(), "words are damaged");
+        fresh.stem = stem;
         const auto sizes = in.array<uint32_t>();
         const auto ids = in.array<Id>();
         const auto shapes = in.array<uint16_t>();
@@ -564,7 +594,9 @@ private:
         return shared;
     }
 
-    std::vector<Postings> postings_;
+    Dictionary words_; // those met, where they are stemmed
+    std::vector<Id> term_of_;
+    std::vector<Postings> postings_; // by term
     std::vector<uint16_t> length_; // tokens of a document, by fact id
     std::vector<Id> forward_;
     std::vector<uint64_t> forward_end_;

@@ -89,7 +89,7 @@ bool add_text(Lexical& index, Id id, nb::str text) {
     std::vector<Id> terms;
     std::string scratch;
     tokenize_ascii(source, scratch, [&](std::string_view token) {
-        terms.push_back(index.terms.intern(token));
+        terms.push_back(index.intern(token));
     });
     index.add(id, terms);
     return true;
@@ -97,7 +97,7 @@ bool add_text(Lexical& index, Id id, nb::str text) {
 
 void add_tokens(Lexical& index, Id id, nb::list tokens) {
     std::vector<Id> terms;
-    for (const auto token : tokens) terms.push_back(index.terms.intern(utf8(token)));
+    for (const auto token : tokens) terms.push_back(index.intern(utf8(token)));
     index.add(id, terms);
 }
 
@@ -105,7 +105,7 @@ void add_tokens(Lexical& index, Id id, nb::list tokens) {
 nb::tuple lookup(const Lexical& index, nb::list tokens) {
     nb::list ids, frequencies;
     for (const auto token : tokens) {
-        const Id term = index.terms.find(utf8(token));
+        const Id term = index.find(utf8(token));
         const size_t df = term == NONE ? 0 : index.df(term);
         if (!df) continue;
         ids.append(term);
@@ -118,7 +118,7 @@ std::vector<float> overlap(Lexical& index, nb::list tokens, const std::vector<Id
     std::vector<Id> terms;
     std::unordered_set<std::string_view> unknown;
     for (const auto token : tokens) {
-        const Id term = index.terms.find(utf8(token));
+        const Id term = index.find(utf8(token));
         if (term == NONE) unknown.insert(utf8(token)); else terms.push_back(term);
     }
     return index.overlap(std::move(terms), unknown.size(), ids);
@@ -274,7 +274,13 @@ NB_MODULE(_kernels, m) {
         .def("load", [](IdLists& self, nb::handle data) { load_part(self, Buffer(data).bytes()); }, "data"_a);
 
     nb::class_<Lexical>(m, "Lexical")
-        .def(nb::init<>())
+        .def("__init__", [](Lexical* self, nb::object stem) {
+            new (self) Lexical();
+            if (stem.is_none()) return;
+            self->stem = [stem](std::string_view word) {
+                return std::string(utf8(nb::str(stem(to_str(word)))));
+            };
+        }, "stem"_a = nb::none())
         .def("add_text", &add_text, "id"_a, "text"_a)
         .def("add_tokens", &add_tokens, "id"_a, "tokens"_a)
         .def("remove", &Lexical::remove, "ids"_a)
@@ -307,7 +313,7 @@ NB_MODULE(_kernels, m) {
             return out;
         }, "part"_a)
         .def("first_document", [](const Lexical& self, nb::str token) -> nb::object {
-            const Id term = self.terms.find(utf8(token));
+            const Id term = self.find(utf8(token));
             const Id id = term == NONE ? NONE : self.first_document(term);
             return id == NONE ? nb::none() : nb::cast(id);
         }, "token"_a)

@@ -5,8 +5,9 @@ from typing import IO
 
 from plugmem_core.engine import Engine
 from plugmem_core.model import Namespace
-from plugmem_core.moving.reports import Progress, TransferReport
+from plugmem_core.moving.reports import TransferReport
 from plugmem_core.moving.spelling import header_line, record_line
+from plugmem_core.progress import Progress
 from plugmem_core.store.transfer import Departures, snapshot
 
 BATCH = 1_000

@@ -10,7 +10,8 @@ from plugmem_core.engine import Engine
 from plugmem_core.errors import InvalidInputError, PlugmemError, TooLargeError, WrongTypeError
 from plugmem_core.model import Namespace
 from plugmem_core.moving.reading import LineReader, read_header
-from plugmem_core.moving.reports import Progress, TransferReport
+from plugmem_core.moving.reports import TransferReport
+from plugmem_core.progress import Progress
 from plugmem_core.store.arrivals import Arrivals
 from plugmem_core.store.passage import Passage, advance, begin, end, go_on, interrupted, settled
 from plugmem_core.store.transfer import Record

@@ -1,15 +1,8 @@
 """What moving and rescuing data answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self, TypeAlias
-
-Progress: TypeAlias = Callable[[int, int | None], object]
-"""Called with how much is done and how much there is, `None` when nobody knows."""
-
-
-def silent(done: int, total: int | None) -> None:
-    """Report progress to nobody."""
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from plugmem_core.clock import MIN_MS
-from plugmem_core.config import MemoryConfig
+from plugmem_core.config import LANGUAGES, PLAIN, MemoryConfig
 from plugmem_core.errors import CorruptError, InvalidInputError, PlugmemError, StorageError
 from plugmem_core.moving.files import check_path, staged
 from plugmem_core.moving.lines import MAX_SPACE_BYTES, Header
 from plugmem_core.moving.reading import LineReader, read_header
-from plugmem_core.moving.reports import Loss, Progress, SalvageReport, TransferReport, silent
+from plugmem_core.moving.reports import Loss, SalvageReport, TransferReport
 from plugmem_core.moving.spelling import header_line, record_line
+from plugmem_core.progress import Progress, silent
 from plugmem_core.store import SqliteStore, Transaction
 from plugmem_core.store.arrivals import Arrivals
 from plugmem_core.store.mending import Mender
@@ -117,6 +118,7 @@ class _Writer:
     """
 
     def __init__(self, sql: sqlite3.Connection, damages: list[Damage], progress: Progress) -> None:
+        self._sql = sql
         self._departures = Departures(sql, (), MIN_MS)  # what has expired is kept, hidden
         self._damages = damages
         self._progress = progress
@@ -158,6 +160,9 @@ class _Writer:
                     if not left:
                         end(transaction, passage, self._reader.extent)
                 self._progress(self._counts.total(), self._total)
+            (analyzer,) = self._sql.execute("SELECT analyzer FROM state").fetchone()
+            if analyzer in (PLAIN, *LANGUAGES):
+                store.record_analyzer(analyzer)
         return TransferReport.of(self._counts)
 
     def _begin(self, transaction: Transaction) -> Passage:

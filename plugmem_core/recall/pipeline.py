@@ -97,6 +97,8 @@ def rank(
         "time" in query.sources and _asks_time(query, tokens, vector),
     ]
     tuned = config.ranking == "tuned"
+    if tuned:
+        ranking.tokens = index.lexical.analyzer.question(tokens)
     if not tuned and not query.explain:  # an explanation shows every candidate
         limit = min(limit, _deepest(config, weights, asked, query.k + 1, limit))
     walked = _find(index, config, query, vector, ranking, asked, limit, scope, allowed)

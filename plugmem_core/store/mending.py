@@ -11,6 +11,7 @@ from plugmem_core.inputs import MAX_DIM, check_namespace
 from plugmem_core.store.encoding import dump_json, load_labels
 from plugmem_core.store.rescue import Damage
 from plugmem_core.store.rows import NO_VECTOR, PENDING, STORED
+from plugmem_core.store.schema import ANALYZER
 from plugmem_core.store.transfer import most_ids
 
 _ENTITIES_USED = (
@@ -77,13 +78,16 @@ class Mender:
         self._name_entities()
         self._name_relations()
         self._close_superseded()
-        space = self._sql.execute("SELECT space FROM state").fetchone()
-        self._settle_vectors(space[0] if space else None)
+        space, analyzer = self._sql.execute("SELECT space, analyzer FROM state").fetchone() or (
+            None,
+            ANALYZER,
+        )
+        self._settle_vectors(space)
         dim = self._dim()
         self._sql.execute("DELETE FROM state")
         self._sql.execute(
-            "INSERT INTO state VALUES (1, '', 0, ?, ?, ?, ?, ?, NULL)",
-            (*ends.values(), dim, space[0] if space and dim else None),
+            "INSERT INTO state VALUES (1, '', 0, ?, ?, ?, ?, ?, NULL, ?)",
+            (*ends.values(), dim, space if dim else None, analyzer),
         )
         if damaged or row is None:
             for kind, end in ends.items():

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from plugmem_core.store.encoding import text_digest
 from plugmem_core.store.pages import INNER, LEAF, Cell, DamageError, Page, Pages
 from plugmem_core.store.rows import FactRow
-from plugmem_core.store.shapes import INDEX_TABLE, TABLES, table_of
+from plugmem_core.store.shapes import INDEX_TABLE, TABLES, table_of, whole
 
 _SCHEMA_COLUMNS = 5
 
@@ -189,6 +189,7 @@ class Scan:
         values = cell.values or ()
         if not page.is_index and values and values[0] is None and cell.rowid is not None:
             values = (cell.rowid, *values[1:])
+        values = whole(values)
         table = table_of(values, index=page.is_index)
         if table is None or (owner is not None and table != owner):
             if owner is not None:

@@ -110,6 +110,7 @@ class FileState(NamedTuple):
     dim: int
     space: str | None
     checkpoint: str | None
+    analyzer: str
 
 
 @dataclass(slots=True)

@@ -6,9 +6,12 @@ from uuid import uuid4
 from plugmem_core.errors import CorruptError, StorageError
 
 APPLICATION_ID = 0x504D454D  # "PMEM", in SQLite's header of the file
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
-SCHEMA = """
+ANALYZER = "english"
+"""The analyser of a new file."""
+
+SCHEMA = f"""
 CREATE TABLE state (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     uuid TEXT NOT NULL,
@@ -18,7 +21,9 @@ CREATE TABLE state (
     next_edge INTEGER NOT NULL,
     dim INTEGER NOT NULL,           -- of every vector; 0 until the first one
     space TEXT,                     -- the embedder that made them, if one did
-    checkpoint TEXT                 -- token of the index checkpoint that belongs to this file
+    checkpoint TEXT,                -- token of the index checkpoint that belongs to this file
+    -- how words are brought together
+    analyzer TEXT NOT NULL DEFAULT '{ANALYZER}'
 );
 CREATE TABLE namespaces (
     id INTEGER PRIMARY KEY,
@@ -133,6 +138,7 @@ CREATE TABLE kv (
     UNIQUE (namespace, collection, key)
 );
 """,
+    3: f"ALTER TABLE state ADD COLUMN analyzer TEXT NOT NULL DEFAULT '{ANALYZER}';",
 }
 """Statements that lead from a version to the next, by the version they start from."""
 
@@ -166,8 +172,8 @@ def _create_or_migrate(connection: sqlite3.Connection) -> None:
     if application == 0 and version == 0 and _is_empty(connection):
         _run_script(connection, SCHEMA)
         connection.execute(
-            "INSERT INTO state VALUES (1, ?, 0, 0, 0, 0, 0, NULL, NULL)",
-            (uuid4().hex,),
+            "INSERT INTO state VALUES (1, ?, 0, 0, 0, 0, 0, NULL, NULL, ?)",
+            (uuid4().hex, ANALYZER),
         )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

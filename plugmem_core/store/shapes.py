@@ -11,6 +11,7 @@ from plugmem_core.store.rows import (
     NamespaceRow,
     RelationRow,
 )
+from plugmem_core.store.schema import ANALYZER
 
 
 class VectorRow(NamedTuple):
@@ -49,6 +50,7 @@ class StateRow(NamedTuple):
     dim: int
     space: str | None
     checkpoint: str | None
+    analyzer: str
 
 
 TABLES: dict[str, type[Any]] = {
@@ -66,6 +68,20 @@ TABLES: dict[str, type[Any]] = {
 _TYPES = {name: tuple(get_type_hints(row).values()) for name, row in TABLES.items()}
 INDEX_TABLE = "aliases"
 """The one table that stands in the tree of an index."""
+
+
+_ADDED: dict[str, tuple[Value, ...]] = {"state": (ANALYZER,)}
+"""What rows lack that were written before their table got its last columns."""
+
+
+def whole(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return a row with the columns that it was written without, if it lacks some."""
+    for table, added in _ADDED.items():
+        if len(values) == len(_TYPES[table]) - len(added) and values[0] == 1:
+            complete = values + added
+            if table_of(complete, index=False) == table:
+                return complete
+    return values
 
 
 def table_of(values: tuple[Value, ...], *, index: bool) -> str | None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
 
 from plugmem_core.clock import Clock
 from plugmem_core.errors import (
@@ -197,6 +198,12 @@ class SqliteStore:
         with self._write_lock, self._translated():
             claim = "UPDATE state SET checkpoint = ? WHERE uuid = ?"
             return bool(self._writer.execute(claim, (token, uuid)).rowcount)
+
+    def record_analyzer(self, analyzer: str) -> None:
+        """Record how text is read from now on; every handle makes its index anew."""
+        with self._write_lock, self._translated():
+            record = "UPDATE state SET analyzer = ?, uuid = ?"
+            self._writer.execute(record, (analyzer, uuid4().hex))
 
     def scrub(self) -> None:
         """Write the file anew without what was deleted, and empty its log.
@@ -438,6 +445,12 @@ class SqliteStore:
         names = dict(self._by_ids("SELECT id, name FROM entities WHERE id IN", entities))
         return [names[entity] for entity in entities if entity in names]
 
+    def facts_stored(self) -> int:
+        """Return how many facts the file holds, whatever has become of them."""
+        with self.reading():
+            (count,) = self._reader.execute("SELECT count(*) FROM facts").fetchone()
+            return int(count)
+
     def counts(self) -> dict[str, int]:
         """Return counters that only the file knows."""
         with self._snapshot() as sql:
@@ -490,8 +503,8 @@ class SqliteStore:
     @staticmethod
     def _state(sql: sqlite3.Connection) -> FileState:
         row = sql.execute(
-            "SELECT uuid, change, next_fact, next_entity, next_edge, dim, space, checkpoint "
-            "FROM state"
+            "SELECT uuid, change, next_fact, next_entity, next_edge, dim, space, checkpoint, "
+            "analyzer FROM state"
         ).fetchone()
         return FileState(*row)
 

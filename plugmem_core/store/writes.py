@@ -57,7 +57,7 @@ class Writes:
             return False
         self._sql.execute(
             "UPDATE state SET uuid = ?, change = ?, next_fact = ?, next_entity = ?, "
-            "next_edge = ?, dim = ?, space = ?, checkpoint = ?",
+            "next_edge = ?, dim = ?, space = ?, checkpoint = ?, analyzer = ?",
             self.state,
         )
         return True

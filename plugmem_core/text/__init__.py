@@ -1,5 +1,6 @@
 """Text: its checks, its tokens, and the identity of names."""
 
+from plugmem_core.text.analysis import STEMMER_VERSION, Analyzer
 from plugmem_core.text.checks import check_fact_text, check_text
 from plugmem_core.text.names import MAX_NAME_BYTES, entity_key
 from plugmem_core.text.storable import storable
@@ -7,7 +8,9 @@ from plugmem_core.text.tokenizer import TOKENIZER_VERSION, is_unigram, tokenize
 
 __all__ = [
     "MAX_NAME_BYTES",
+    "STEMMER_VERSION",
     "TOKENIZER_VERSION",
+    "Analyzer",
     "check_fact_text",
     "check_text",
     "entity_key",

@@ -7,6 +7,7 @@ import numpy as np
 from plugmem_core.clock import MIN_MS
 from plugmem_core.kernels import NO_ID
 from plugmem_core.model import MaintainReport, Namespace, Stats, VerifyReport
+from plugmem_core.progress import Progress, silent
 from plugmem_core.retention import Retain, check_rules
 from plugmem_core.verbs.base import twin
 from plugmem_core.verbs.drafting import Drafting
@@ -64,8 +65,11 @@ class CareVerbs(Drafting):
                 problems = differences(truth, engine.index)
         return VerifyReport(tuple(problems))
 
-    def rebuild(self) -> None:
+    def rebuild(self, *, progress: Progress | None = None) -> None:
         """Make the index anew from the file, whatever state it is in.
+
+        Args:
+            progress: Called with the facts taken in and those there are.
 
         >>> from plugmem_core import Memory
         >>> memory = Memory.open(":memory:")
@@ -74,7 +78,7 @@ class CareVerbs(Drafting):
         >>> len(memory.recall("fact").facts)
         1
         """
-        self._ready().rebuild()
+        self._ready().rebuild(progress or silent)
 
     def checkpoint(self) -> None:
         """Save the index beside the file, so that the next opening is fast.

@@ -10,10 +10,11 @@ from plugmem_core.errors import InvalidInputError, StorageError
 from plugmem_core.index import remove_checkpoint
 from plugmem_core.inputs import check_namespace
 from plugmem_core.model import Namespace
-from plugmem_core.moving import Progress, TransferReport, silent
+from plugmem_core.moving import TransferReport
 from plugmem_core.moving.exporting import export
 from plugmem_core.moving.files import check_binary, check_path, is_database, refuse_own, staged
 from plugmem_core.moving.importing import Importer
+from plugmem_core.progress import Progress, silent
 from plugmem_core.store.copying import copy_to, release
 from plugmem_core.verbs.base import Verbs, twin
 

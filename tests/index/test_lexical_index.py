@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25L, BM25Okapi, BM25Plus
 
 from plugmem_core import Memory, MemoryConfig
+from plugmem_core.config import PLAIN
 from plugmem_core.index.lexical import LexicalIndex, discriminating
 from plugmem_core.kernels import OPEN, FactTable, Scope
-from plugmem_core.text import tokenize
+from plugmem_core.text import Analyzer, tokenize
 
 SCORERS = {"okapi": BM25Okapi, "bm25l": BM25L, "bm25plus": BM25Plus}
 LEXICALS = ["bm25", *SCORERS]
@@ -149,7 +150,7 @@ def test_filters_act_before_the_cut(lexical: str) -> None:
 
 
 def index_of(texts: Sequence[str]) -> Callable[[str], list[tuple[int, float]]]:
-    index, facts = LexicalIndex(MemoryConfig()), FactTable()
+    index, facts = LexicalIndex(MemoryConfig(), Analyzer(PLAIN)), FactTable()
     for fact, text in enumerate(texts):
         index.add(fact, text)
         facts.put(fact, 0, 0, 0, 0, OPEN, OPEN, OPEN, 0, forgotten=False)

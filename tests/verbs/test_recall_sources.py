@@ -483,6 +483,7 @@ def test_the_relevance_of_a_text_is_its_share_of_the_most_bm25_can_give(
     assert relevance(memory, question) == pytest.approx(expected, rel=1e-4)
 
 
+@in_the_reference
 def test_a_numeric_example_by_hand(open_memory: OpenMemory) -> None:
     # Two texts of one and three words, "tea" in both: the idf, 0.182, is in both halves
     # of the fraction. tf 1, average length 2: 1 / (1 + 1.2 (0.25 + 0.75 len / 2)).
@@ -493,6 +494,7 @@ def test_a_numeric_example_by_hand(open_memory: OpenMemory) -> None:
     assert relevance(memory, "tea") == pytest.approx(expected, rel=1e-4)
 
 
+@in_the_reference
 @pytest.mark.parametrize("lexical", ["okapi", "bm25l", "bm25plus"])
 @pytest.mark.parametrize(("word", "fact"), [("rain", 4), ("tea", 0), ("tea", 1), ("milk", 2)])
 def test_each_kind_of_bm25_is_measured_by_its_own_most(
