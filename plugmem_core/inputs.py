@@ -54,8 +54,9 @@ def check_type(value: object, kind: type | tuple[type, ...], name: str, wanted: 
 
 def check_count(value: object, name: str, *, least: int = 1, most: int = MAX_ID) -> int:
     """Return an integer within bounds."""
-    if type(value) is not int:
-        check_type(value, int, name, "an integer")
+    if type(value) is int and least <= value <= most:
+        return value
+    check_type(value, int, name, "an integer")
     assert isinstance(value, int)  # noqa: S101 - for the type checker; checked above
     if not least <= value <= most:
         raise InvalidInputError(f"{name} is {shown(value)}; give an integer from {least} to {most}")

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable
 
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index.lexical import LexicalIndex
+from plugmem_core.index.met import MetEdges
 from plugmem_core.index.metadata import MetadataColumns
 from plugmem_core.index.names import EntityNames
 from plugmem_core.index.sessions import Sessions
 from plugmem_core.index.spaces import Namespaces
 from plugmem_core.index.tags import TagIndex
 from plugmem_core.index.vectors import VectorIndex
-from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists
-from plugmem_core.model import Edge, Metadata
-from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore, load_labels, load_object
+from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists, Walk
+from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore, load_labels
 from plugmem_core.text import Analyzer
 
 
@@ -122,36 +122,16 @@ class Index:
             row.forgotten_at is not None,
         )
 
-    def edges(self, ids: list[int], known_at: int = OPEN) -> tuple[Edge, ...]:
-        """Return edge versions, in the order given, without ends that were learned later."""
-        # A walk may meet 128 of them, hence the plain loop.
-        shown, relations, paths = self.names.shown, self.relations, self.spaces.paths
-        new = tuple.__new__  # as `Edge._make`, which is slower
-        rows = self.graph.rows(ids)
-        edges = []
-        for edge, src, relation, dst, provenance, recorded, start, end, closed in rows:
-            name, space = shown[src]
-            edges.append(
-                new(
-                    Edge,
-                    (
-                        edge,
-                        name,
-                        relations[relation],
-                        shown[dst][0],
-                        None if provenance == NO_ID else provenance,
-                        self._properties(edge),
-                        paths[space],
-                        recorded,
-                        start,
-                        None if end == OPEN or closed > known_at else end,
-                    ),
-                )
-            )
-        return tuple(edges)
-
-    def _properties(self, edge: int) -> Metadata:
-        return load_object(self.edge_properties.get(edge))
+    def met(self, walk: Walk, known_at: int = OPEN) -> MetEdges:
+        """Return the edges of a walk, without ends that were learned later."""
+        return MetEdges(
+            self.graph.rows(walk),
+            self.names,
+            self.relations,
+            self.spaces.paths,
+            self.edge_properties,
+            known_at,
+        )
 
     def _put_edge(self, row: EdgeRow) -> None:
         if row.properties is not None:

@@ -81,7 +81,7 @@ class LexicalIndex:
 
     def expand(self, tokens: list[str]) -> list[str]:
         """Replace a lone CJK character by the indexed words that contain it."""
-        if not any(map(is_unigram, tokens)):
+        if all(map(str.isascii, tokens)) or not any(map(is_unigram, tokens)):
             return tokens
         expanded: list[str] = []
         for token in tokens:
@@ -99,11 +99,10 @@ def discriminating(terms: list[int], frequencies: list[int], documents: int) -> 
     A term is too frequent when its document frequency is over 1,024 and over an
     eighth of all documents. When every term is, the rarest one is kept, once.
     """
-    kept = [
-        term
-        for term, frequency in zip(terms, frequencies, strict=True)
-        if frequency <= STOP_FLOOR or frequency * STOP_SHARE <= documents
-    ]
+    most = max(STOP_FLOOR, documents // STOP_SHARE)
+    if max(frequencies) <= most:
+        return terms
+    kept = [term for term, frequency in zip(terms, frequencies, strict=True) if frequency <= most]
     return kept or [terms[frequencies.index(min(frequencies))]]
 
 

@@ -10,12 +10,14 @@ class EntityNames:
 
     Attributes:
         shown: Display name and namespace of every entity, by id.
+        memo: What others keep of edges as long as no name changes; see `MetEdges`.
     """
 
     def __init__(self) -> None:
         self._entities: dict[str, dict[int, int]] = {}  # key -> namespace -> entity
         self._longest: dict[str, int] = {}  # first token of a key -> most tokens of such a key
         self.shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
+        self.memo: dict[int, str] = {}
         self._known = 0
 
     def update(self, entities: Iterable[EntityRow], aliases: Iterable[AliasRow]) -> bool:

@@ -5,6 +5,7 @@ from plugmem_core.kernels._kernels import (
     NO_ID,
     OPEN,
     Dictionary,
+    EdgeRows,
     FactTable,
     Fused,
     Gate,
@@ -24,6 +25,7 @@ from plugmem_core.kernels._kernels import (
     graph_candidates,
     links_of,
     tokenize_ascii,
+    work,
 )
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "NO_ID",
     "OPEN",
     "Dictionary",
+    "EdgeRows",
     "FactTable",
     "Fused",
     "Gate",
@@ -50,4 +53,5 @@ __all__ = [
     "graph_candidates",
     "links_of",
     "tokenize_ascii",
+    "work",
 ]

@@ -17,6 +17,19 @@ struct Edge {
     Millis recorded = 0, from = 0, to = OPEN, closed_at = OPEN;
 };
 
+// Copies of edge versions, which stay as they were when they were made.
+struct EdgeRows {
+    std::vector<Id> ids;
+    std::vector<Edge> edges;
+
+    EdgeRows first(size_t count) const {
+        EdgeRows out{ids, edges};
+        out.ids.resize(std::min(count, ids.size()));
+        out.edges.resize(out.ids.size());
+        return out;
+    }
+};
+
 struct WalkLimits {
     size_t depth, edges, nodes;
     float decay;
@@ -92,6 +105,7 @@ public:
                 const Id node = seen.nodes[start];
                 for (const bool outgoing : {true, false}) {
                     each_at(node, outgoing, scope, history, [&](Id id) {
+                        ++work.edges;
                         if (seen.edges.size() < limits.edges && known_edges.add(edges_[id], id, edges_))
                             seen.edges.push_back(id);
                         const Id far = outgoing ? edges_[id].dst : edges_[id].src;
@@ -112,7 +126,7 @@ public:
         Places known(256);
         std::vector<std::pair<float, Id>> found;
         size_t examined = 0;
-        bool full = false;
+        bool full = false; // of facts, or of what may be examined
         for (size_t i = 0; i < walk.nodes.size() && !full; ++i) {
             for (const Id fact : facts_of.list(walk.nodes[i])) {
                 full = found.size() >= limits.facts || ++examined > limits.examined;
@@ -128,6 +142,7 @@ public:
                 known.find_or_add(fact, found.size()) == found.size())
                 found.push_back({limits.provenance_weight, fact});
         }
+        work.facts += examined;
         std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
             return a.first != b.first ? a.first > b.first : a.second < b.second;
         });
@@ -145,7 +160,13 @@ public:
                 edge.recorded, edge.from, edge.to, edge.closed_at};
     }
 
-    const Edge& at(Id id) const { return edges_.at(id); }
+    EdgeRows rows(const Walk& walk) const {
+        EdgeRows out{walk.edges, {}};
+        out.edges.reserve(out.ids.size());
+        for (const Id id : out.ids) out.edges.push_back(edges_.at(id));
+        return out;
+    }
+
     size_t size() const { return edges_.size(); }
     size_t open() const { return open_; }
 

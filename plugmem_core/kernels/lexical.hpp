@@ -370,6 +370,7 @@ private:
         const auto& ids = term.list->ids;
         const auto& shapes = term.list->shapes;
         const Shares& shares = term.weights->shares;
+        work.postings += ids.size();
         std::array<uint8_t, Shares::SIZE> hopeful;
         hopeful.fill(1);
         float settled = top.threshold();
@@ -421,7 +422,7 @@ private:
         std::vector<size_t> at(terms.size()), start(terms.size());
         std::vector<float> parts(terms.size());
         size_t driving = terms.size();
-        Window window;
+        thread_local Window window; // empty between calls
         while (driving > 0) {
             const Id next = first_left(terms, at, driving);
             if (next == NONE) break;
@@ -462,8 +463,10 @@ private:
     // Add the weights of a term within a window; returns where its postings go on.
     static size_t add_up(const Term& term, size_t at, size_t times, size_t first, Window& window) {
         const auto& ids = term.list->ids;
+        const size_t before = at;
         for (; at < ids.size() && ids[at] - first < Window::SIZE; ++at)
             window.add(ids[at] - first, static_cast<float>(times) * term.weight(at));
+        work.postings += at - before;
         return at;
     }
 
@@ -493,6 +496,7 @@ private:
             const bool found = start[i] < term.list->ids.size() && term.list->ids[start[i]] == id;
             parts[i] = found ? term.weight(start[i]) : 0.0f;
         }
+        work.postings += parts.size();
         float score = 0.0f;
         for (const size_t place : question.order) score += parts[place];
         return score;

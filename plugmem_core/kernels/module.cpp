@@ -174,6 +174,9 @@ NB_MODULE(_kernels, m) {
                             reinterpret_cast<const int8_t*>(b.c_str()), a.size());
         return out;
     }, "a"_a, "b"_a);
+    m.def("work", [] {
+        return nb::make_tuple(work.postings, work.distances, work.edges, work.facts);
+    });
     m.def("tokenize_ascii", &tokens_of, "text"_a);
 
     nb::class_<Alone>(m, "Alone")
@@ -325,6 +328,19 @@ NB_MODULE(_kernels, m) {
         .def_ro("nodes", &Walk::nodes)
         .def_ro("weights", &Walk::weights);
 
+    nb::class_<EdgeRows>(m, "EdgeRows")
+        .def("ids", [](const EdgeRows& self) { return self.ids; })
+        .def("first", &EdgeRows::first, "count"_a)
+        .def("items", [](const EdgeRows& self) {
+            nb::list out;
+            for (size_t i = 0; i < self.ids.size(); ++i) {
+                const Edge& edge = self.edges[i];
+                out.append(nb::make_tuple(self.ids[i], edge.src, edge.relation, edge.dst, edge.provenance,
+                                          edge.recorded, edge.from, edge.to, edge.closed_at));
+            }
+            return out;
+        });
+
     nb::class_<Graph>(m, "Graph")
         .def(nb::init<>())
         .def("put_relation", &Graph::put_relation, "relation"_a, "rank"_a)
@@ -340,15 +356,7 @@ NB_MODULE(_kernels, m) {
              Released())
         .def("open", &Graph::open)
         .def("row", &Graph::row, "id"_a)
-        .def("rows", [](const Graph& self, const std::vector<Id>& ids) {
-            nb::list out;
-            for (const Id id : ids) {
-                const Edge& edge = self.at(id);
-                out.append(nb::make_tuple(id, edge.src, edge.relation, edge.dst, edge.provenance,
-                                          edge.recorded, edge.from, edge.to, edge.closed_at));
-            }
-            return out;
-        }, "ids"_a)
+        .def("rows", &Graph::rows, "walk"_a)
         .def("__len__", &Graph::size)
         .def("save", [](const Graph& self) { return to_bytes(self.save()); })
         .def("load", [](Graph& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);

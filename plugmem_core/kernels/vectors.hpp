@@ -236,6 +236,7 @@ private:
     }
 
     float similarity(const Quantised& q, size_t slot) const {
+        ++work.distances;
         const int32_t dot = INSTRUCTIONS.dot(q.values.data(), values_.data() + slot * width_, width_);
         return q.scale * scales_[slot] * static_cast<float>(dot);
     }

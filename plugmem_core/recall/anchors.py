@@ -9,10 +9,13 @@ def find_anchors(index: Index, query: Query, tokens: list[str]) -> list[int]:
 
     A name without an entity is skipped; the text is not searched with `anchors="given"`.
     """
+    searched = query.anchors == "auto" and bool(tokens)
+    if not (searched or query.entities):
+        return []
     mask = index.spaces.mask(query.namespace, below=query.below)
     anchors: list[int] = []
     for _, key in query.entities:
         anchors += index.names.resolve(key, mask)
-    if query.anchors == "auto" and tokens:
+    if searched:
         anchors += index.names.mentions(tokens, mask)
     return anchors

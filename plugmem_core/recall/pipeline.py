@@ -33,7 +33,7 @@ class Ranking:
     """What the stages found; ids only.
 
     Attributes:
-        edges: Edge versions met, in the order met.
+        walked: What the walk met, if there was one.
         tokens: What the lexical index was asked for.
         anchors: Entities the walk started from.
         lists: The four rankings, in the order of `SOURCES`.
@@ -41,7 +41,7 @@ class Ranking:
         pool: The candidates with the points of each signal, in the tuned ranking.
     """
 
-    edges: list[int] = field(default_factory=list)
+    walked: Walk | None = None
     tokens: list[str] = field(default_factory=list)
     anchors: list[int] = field(default_factory=list)
     lists: list[Ranked] = field(default_factory=lambda: [EMPTY] * len(SOURCES))
@@ -133,7 +133,7 @@ def _find(
     if ranking.anchors:
         depth = config.graph_depth if query.graph_depth is None else query.graph_depth
         walked = walk(index, ranking.anchors, depth, config.graph_decay, scope, looks_back(query))
-        ranking.edges = walked.edges
+        ranking.walked = walked
         lists[2] = around(index, walked, config, limit, scope)
     if asked[3]:
         lists[3] = newest(index, query.range, limit, scope)
@@ -172,12 +172,12 @@ def _weigh_signals(
 
 def _deepest(config: MemoryConfig, weights: Weights, asked: list[bool], k: int, limit: int) -> int:
     """Return how far down a ranking has to be known: less far when there is only the one."""
-    weighed = [weight for weight, one in zip(weights.sources, asked, strict=True) if one]
     # Without weight every rank scores the same, and the smallest ids win.
-    return deepest_rank(config, weights, k) if len(weighed) == 1 and weighed[0] > 0 else limit
+    alone = asked.count(True) == 1 and weights.sources[asked.index(True)] > 0
+    return deepest_rank(config, weights, k) if alone else limit
 
 
 def _asks_time(query: Query, tokens: list[str], vector: Vector | None) -> bool:
     # Tags or a filter alone are a question too: the newest facts that pass.
-    only_filters = query.filters and not tokens and vector is None and not query.entities
-    return query.range is not None or query.newest or only_filters
+    only_filters = not tokens and vector is None and not query.entities and query.filters
+    return query.range is not None or only_filters or query.newest

@@ -26,6 +26,10 @@ MAX_DEPTH = 1_000
 MAX_WEIGHT = 1_000
 WEIGHED = (*SOURCES, "recency")
 
+NONE_GIVEN: tuple[Any, ...] = ()
+ALL_SOURCES = frozenset(SOURCES)
+NO_WEIGHTS: Mapping[str, float] = {}
+
 Anchors = Literal["auto", "given"]
 
 
@@ -41,7 +45,7 @@ class Query:
     entities: list[tuple[str, str]]
     anchors: Anchors
     sources: frozenset[str]
-    weights: dict[str, float]
+    weights: Mapping[str, float]
     where: Filter | None
     among: list[int] | None
     vector: Vector | None
@@ -78,7 +82,7 @@ class Query:
     @property
     def newest(self) -> bool:
         """Whether time is the one source asked for: the newest facts are wanted."""
-        return self.sources == {"time"}
+        return len(self.sources) == 1 and "time" in self.sources
 
 
 def make_query(
@@ -118,35 +122,35 @@ def make_query(
         WrongTypeError: An argument has another type.
         VectorSpaceError: The vector has another dimension.
     """
+    # In the order of the fields: keywords would take as long as all the checks. What is left out,
+    # and most is, is not checked.
     query = Query(
-        text=None if text is None else check_text(text, "text", max_bytes=MAX_QUERY_BYTES),
-        k=check_count(k, "k"),
-        tags=check_tags(tags),
-        any_tags=check_tags(any_tags, "any_tags"),
-        not_tags=check_tags(not_tags, "not_tags"),
-        entities=check_names(entities, "entities"),
-        anchors=_check_anchors(anchors),
-        sources=_check_sources(sources),
-        weights={} if weights is None else _check_weights(weights),
-        where=None if where is None else parse_filter(where),
-        among=None if among is None else check_ids(among, "among"),
-        vector=None if vector is None else check_vector(vector, "vector", dim),
-        as_of=None if as_of is None else to_ms(as_of, "as_of"),
-        valid_at=None if valid_at is None else to_ms(valid_at, "valid_at"),
-        known_at=None if known_at is None else to_ms(known_at, "known_at"),
-        range=None if range is None else _check_range(range),
-        closed=_check_flag(closed, "closed"),
-        token_budget=None
-        if token_budget is None
-        else check_count(token_budget, "token_budget", least=0),
-        graph_depth=None
+        None if text is None else check_text(text, "text", max_bytes=MAX_QUERY_BYTES),
+        check_count(k, "k"),
+        [] if tags is NONE_GIVEN else check_tags(tags),
+        [] if any_tags is NONE_GIVEN else check_tags(any_tags, "any_tags"),
+        [] if not_tags is NONE_GIVEN else check_tags(not_tags, "not_tags"),
+        [] if entities is NONE_GIVEN else check_names(entities, "entities"),
+        _check_anchors(anchors),
+        ALL_SOURCES if sources is SOURCES else _check_sources(sources),
+        NO_WEIGHTS if weights is None else _check_weights(weights),
+        None if where is None else parse_filter(where),
+        None if among is None else check_ids(among, "among"),
+        None if vector is None else check_vector(vector, "vector", dim),
+        None if as_of is None else to_ms(as_of, "as_of"),
+        None if valid_at is None else to_ms(valid_at, "valid_at"),
+        None if known_at is None else to_ms(known_at, "known_at"),
+        None if range is None else _check_range(range),
+        closed is not False and _check_flag(closed, "closed"),
+        None if token_budget is None else check_count(token_budget, "token_budget", least=0),
+        None
         if graph_depth is None
         else check_count(graph_depth, "graph_depth", least=0, most=MAX_DEPTH),
-        namespace=check_namespace(namespace),
-        below=_check_flag(below, "below"),
-        ef=None if ef is None else check_count(ef, "ef"),
-        min_score=None if min_score is None else _check_number(min_score, "min_score"),
-        explain=_check_flag(explain, "explain"),
+        () if namespace is NONE_GIVEN else check_namespace(namespace),
+        below is True or _check_flag(below, "below"),
+        None if ef is None else check_count(ef, "ef"),
+        None if min_score is None else _check_number(min_score, "min_score"),
+        explain is not False and _check_flag(explain, "explain"),
     )
     if query.as_of is not None and (query.valid_at is not None or query.known_at is not None):
         raise InvalidInputError(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from plugmem_core.clock import DAY_MS, to_datetime
+from plugmem_core.index import MetEdges
 from plugmem_core.model import Edge, RecalledFact
 
 # One fact is one line: a line break in stored text, or a character that hides or reorders
@@ -20,16 +21,49 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in _UNSAFE} | {0x0A: "\\n", 0x0D: "\
 
 HEADING = "## memory"
 
+KEPT_LINES = 65_536
+
 
 def render(facts: Sequence[RecalledFact], edges: Iterable[Edge]) -> str:
     """Return the block: a heading, a line a fact, a line an edge; empty for nothing."""
-    lines = [*map(fact_line, facts), *map(edge_line, edges)]
+    lines = [*fact_lines(facts), *map(edge_line, edges)]
     return "\n".join([HEADING, *lines, ""]) if lines else ""
+
+
+def render_met(facts: Sequence[RecalledFact], met: MetEdges) -> str:
+    """Return the same block for edges as a recall met them."""
+    lines = [*fact_lines(facts), *met_lines(met)]
+    return "\n".join([HEADING, *lines, ""]) if lines else ""
+
+
+def met_lines(met: MetEdges) -> list[str]:
+    """Return the lines of edges as a recall met them.
+
+    Popular edges are shown again and again, so their lines are kept for as long as no name
+    changes.
+    """
+    known = met.memo
+    try:
+        return list(map(known.__getitem__, met.ids))
+    except KeyError:
+        lines = [_edge_line(*ends) for ends in met.ends()]
+        if len(known) > KEPT_LINES:
+            known.clear()
+        known.update(zip(met.ids, lines, strict=True))
+        return lines
+
+
+def fact_lines(facts: Sequence[RecalledFact]) -> list[str]:
+    """Return the lines of facts."""
+    return [
+        _fact_line(fact.id, fact.text, fact.entity, fact.tags, fact.valid_from, fact.valid_to)
+        for fact in facts
+    ]
 
 
 def fact_line(fact: RecalledFact) -> str:
     """Return the line of a fact."""
-    return _fact_line(fact.id, fact.text, fact.entity, fact.tags, fact.valid_from, fact.valid_to)
+    return fact_lines([fact])[0]
 
 
 def edge_line(edge: Edge) -> str:
@@ -47,7 +81,7 @@ def escape(text: str) -> str:
     return text if text.isprintable() else text.translate(_ESCAPES)
 
 
-# Popular facts and edges are shown again and again.
+# Popular facts are shown again and again.
 @lru_cache(maxsize=16_384)
 def _fact_line(
     fact: int,
@@ -66,7 +100,6 @@ def _fact_line(
     return escape(f"- [f{fact}] {subject}{text} ({state}){labels}")
 
 
-@lru_cache(maxsize=16_384)
 def _edge_line(src: str, relation: str, dst: str) -> str:
     return escape(f"- links: {src} —{relation}→ {dst}")
 

@@ -1,38 +1,61 @@
 """`RecallResult`: facts, edges, and why."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
+from plugmem_core.index import MetEdges
 from plugmem_core.model import Edge, Listed, RecalledFact, fact_row, html_table
 from plugmem_core.recall.explain import Explanation
-from plugmem_core.recall.render import render
+from plugmem_core.recall.render import render, render_met
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecallResult(Listed[RecalledFact]):
     """What a recall found. Iterates over its facts, and is false without any.
 
     Attributes:
         facts: Best first.
-        edges: The edges the graph walk met, in the order met.
+        met: The edges the graph walk met, not made yet; `None` without a walk.
         truncated: Whether `k` or the token budget left candidates out.
         explanation: Where each score comes from; only with `explain=True`.
     """
 
     facts: tuple[RecalledFact, ...]
-    edges: tuple[Edge, ...] = ()
+    met: MetEdges | None = None
     truncated: bool = False
-    explanation: Explanation | None = field(default=None, repr=False)
+    explanation: Explanation | None = None
 
     @property
     def _items(self) -> tuple[RecalledFact, ...]:
         return self.facts
 
     @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """The edges the graph walk met, in the order met."""
+        return () if self.met is None else self.met.edges()
+
+    @cached_property
     def rendered(self) -> str:
         """The facts and edges as a block for a prompt; stored text cannot break out of its line."""
-        return render(self.facts, self.edges)
+        return render(self.facts, ()) if self.met is None else render_met(self.facts, self.met)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RecallResult):
+            return NotImplemented
+        return self._all == other._all
+
+    __hash__ = None  # type: ignore[assignment] # metadata is a dict
+
+    @property
+    def _all(self) -> tuple[object, ...]:
+        return self.facts, self.edges, self.truncated, self.explanation
+
+    def __repr__(self) -> str:
+        return (
+            f"RecallResult(facts={self.facts!r}, edges={self.edges!r}, "
+            f"truncated={self.truncated!r})"
+        )
 
     def __str__(self) -> str:
         return self.rendered

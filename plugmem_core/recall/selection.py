@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from plugmem_core.config import MemoryConfig
-from plugmem_core.model import Edge, RecalledFact
+from plugmem_core.index import MetEdges
+from plugmem_core.model import RecalledFact
 from plugmem_core.recall.query import Query
-from plugmem_core.recall.render import HEADING, edge_line, fact_line, tokens_of
+from plugmem_core.recall.render import HEADING, fact_line, met_lines, tokens_of
 
 Row: TypeAlias = tuple[int, float, int, int]
 """Fact id, score, source bits, bytes of text; best first."""
@@ -36,7 +37,7 @@ class Chosen(NamedTuple):
 
     selection: Selection
     facts: tuple[RecalledFact, ...]
-    edges: tuple[Edge, ...]
+    met: MetEdges | None
     truncated: bool
 
 
@@ -49,7 +50,7 @@ def candidates(config: MemoryConfig, query: Query) -> int:
 
 
 def choose(
-    rows: list[Row], edges: tuple[Edge, ...], config: MemoryConfig, query: Query, read: Read
+    rows: list[Row], met: MetEdges | None, config: MemoryConfig, query: Query, read: Read
 ) -> Chosen:
     """Choose among ranked facts, and read those that are returned.
 
@@ -59,7 +60,7 @@ def choose(
     """
     if config.ranking == "reference" or query.token_budget is None:
         selection = select(rows, query.k, query.token_budget)
-        return Chosen(selection, read(selection.rows), edges, selection.truncated)
+        return Chosen(selection, read(selection.rows), met, selection.truncated)
     known = {fact.id: fact for fact in read(rows[: query.k])}
 
     def cost(row: Row) -> int:
@@ -69,8 +70,10 @@ def choose(
 
     selection, left = pack(rows, query.k, query.token_budget - tokens_of(HEADING), cost)
     facts = tuple(known[fact] for fact, *_ in selection.rows if fact in known)
-    shown = _fitting(edges, left)
-    return Chosen(selection, facts, shown, selection.truncated or len(shown) < len(edges))
+    if met is None:
+        return Chosen(selection, facts, None, selection.truncated)
+    count = _fitting(met_lines(met), left)
+    return Chosen(selection, facts, met.first(count), selection.truncated or count < len(met))
 
 
 def select(rows: list[Row], k: int, budget: int | None) -> Selection:
@@ -118,10 +121,10 @@ def pack(
     return Selection(taken, truncated=bool(over), over_budget=tuple(over)), budget
 
 
-def _fitting(edges: tuple[Edge, ...], budget: int) -> tuple[Edge, ...]:
-    """Return the first edges, as many as the budget allows."""
-    for place, edge in enumerate(edges):
-        budget -= tokens_of(edge_line(edge))
+def _fitting(lines: list[str], budget: int) -> int:
+    """Return how many lines, from the first, the budget allows."""
+    for place, line in enumerate(lines):
+        budget -= tokens_of(line)
         if budget < 0:
-            return edges[:place]
-    return edges
+            return place
+    return len(lines)

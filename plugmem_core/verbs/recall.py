@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from plugmem_core.clock import Instant
-from plugmem_core.engine import Engine, with_metadata
+from plugmem_core.engine import Engine
 from plugmem_core.errors import NotFoundError
+from plugmem_core.index import MetEdges
 from plugmem_core.inputs import VectorLike, check_id
 from plugmem_core.kernels import OPEN, IdSet
-from plugmem_core.model import SOURCES, Edge, Namespace, RecalledFact
+from plugmem_core.model import SOURCES, Namespace, RecalledFact
 from plugmem_core.recall import (
     MAX_QUERY_BYTES,
     SOURCE_NAMES,
@@ -28,7 +29,7 @@ from plugmem_core.recall import (
     rank,
     require_question,
 )
-from plugmem_core.store import Vector
+from plugmem_core.store import Vector, load_object
 from plugmem_core.text import check_text
 from plugmem_core.verbs.base import Verbs, twin
 
@@ -41,7 +42,7 @@ class _Found(NamedTuple):
 
     ranking: Ranking
     rows: list[Row]  # the best candidates, more than are returned
-    edges: tuple[Edge, ...]
+    met: MetEdges | None
     unlearned: set[int]  # facts whose end was learned after the instant of knowledge
     explained: tuple[FactExplanation, ...]
     passing: IdSet | None
@@ -161,9 +162,10 @@ class RecallVerbs(Verbs):
             ef=ef,
             min_score=min_score,
             explain=explain,
-            dim=self._query_dim(vector),
+            dim=0 if vector is None else self._query_dim(vector),
         )
-        require_question(query)
+        if text is None:
+            require_question(query)
         return self._answer(query)
 
     def explain_absent(self, id: int, text: str | None = None, **arguments: Any) -> Absence:  # noqa: A002
@@ -197,7 +199,7 @@ class RecallVerbs(Verbs):
             raise NotFoundError(f"fact {fact} does not exist")
         found = self._rank(engine, query)
         read = _Reader(engine, found).read
-        selection = choose(found.rows, found.edges, engine.config, query, read).selection
+        selection = choose(found.rows, found.met, engine.config, query, read).selection
         with engine.gate:
             return explain_absence(
                 engine.index, query, rows[0], found.ranking, selection, found.passing, found.now
@@ -240,7 +242,9 @@ class RecallVerbs(Verbs):
         if vector is None and query.text and wanted:
             vector, note = engine.vectorizer.query(query.text, engine.state)
         while True:
-            passing, change = engine.passing(query.where)
+            passing = None
+            if query.where is not None:
+                passing, change = engine.passing(query.where)
             now = engine.clock()
             with engine.gate:
                 if passing is None or engine.index.change == change:
@@ -258,7 +262,7 @@ class RecallVerbs(Verbs):
         index = engine.index
         ranking = rank(index, engine.config, query, vector, now, passing)
         known_at = OPEN if query.known_at is None else query.known_at
-        edges = index.edges(ranking.edges, known_at) if ranking.edges else ()
+        met = None if ranking.walked is None else index.met(ranking.walked, known_at)
         rows = ranking.rows(candidates(engine.config, query), query.min_score)
         unlearned = set()
         if known_at < OPEN:
@@ -267,14 +271,14 @@ class RecallVerbs(Verbs):
         explained: tuple[FactExplanation, ...] = ()
         if query.explain:
             explained = explain_rows(index, query, ranking, rows, engine.config, now)
-        return _Found(ranking, rows, edges, unlearned, explained, passing, now, note)
+        return _Found(ranking, rows, met, unlearned, explained, passing, now, note)
 
     def _answer(self, query: Query) -> RecallResult:
         engine = self._ready()
         for _ in range(ATTEMPTS):
             found = self._rank(engine, query)
             read = _Reader(engine, found).read
-            chosen = choose(found.rows, found.edges, engine.config, query, read)
+            chosen = choose(found.rows, found.met, engine.config, query, read)
             if len(chosen.facts) == len(chosen.selection.rows):
                 break
             engine.sync()  # a fact was removed between ranking and reading; rank again
@@ -287,7 +291,7 @@ class RecallVerbs(Verbs):
                 found.ranking.candidates,
                 () if found.note is None else (found.note,),
             )
-        return RecallResult(chosen.facts, chosen.edges, chosen.truncated, explanation)
+        return RecallResult(chosen.facts, chosen.met, chosen.truncated, explanation)
 
 
 class _Reader:
@@ -299,13 +303,46 @@ class _Reader:
 
     def read(self, rows: Sequence[Row]) -> tuple[RecalledFact, ...]:
         """Return the facts of rows, without those that were removed meanwhile."""
-        cards = self._engine.cards([row[0] for row in rows])
+        cards = self._engine.shown([row[0] for row in rows])
+        if len(cards) < len(rows):
+            there = {card[0] for card in cards}
+            rows = [row for row in rows if row[0] in there]
         new = tuple.__new__  # as `RecalledFact._make`, which is slower
         facts = tuple(
             [
-                new(RecalledFact, (*with_metadata(cards[fact]), score, SOURCE_NAMES[sources]))
-                for fact, score, sources, _ in rows
-                if fact in cards
+                new(
+                    RecalledFact,
+                    (
+                        fact,
+                        text,
+                        entity,
+                        tags,
+                        {} if metadata is None else load_object(metadata),
+                        key,
+                        space,
+                        recorded,
+                        start,
+                        end,
+                        expires,
+                        revises,
+                        score,
+                        SOURCE_NAMES[sources],
+                    ),
+                )
+                for (
+                    fact,
+                    text,
+                    entity,
+                    tags,
+                    metadata,
+                    key,
+                    space,
+                    recorded,
+                    start,
+                    end,
+                    expires,
+                    revises,
+                ), (_, score, sources, _) in zip(cards, rows, strict=True)
             ]
         )
         if not self._unlearned:
