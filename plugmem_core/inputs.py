@@ -237,15 +237,17 @@ def check_vector(value: VectorLike, name: str, dim: int) -> npt.NDArray[np.float
     if isinstance(value, str | bytes):
         raise WrongTypeError(f"{name} is {shown(value)}; give a sequence of numbers")
     try:
+        given = np.asarray(value)
         with np.errstate(over="ignore"):  # an overflow is refused as infinite below
-            array = np.asarray(value, dtype=np.float32)
+            array = np.asarray(given, dtype=np.float32)
+            norm = float(np.vdot(array, array))
     except OverflowError:
         raise InvalidInputError(
             f"{name} has a component beyond floating point; check the embedder"
         ) from None
     except (TypeError, ValueError):
         raise WrongTypeError(f"{name} is {shown(value)}; give a sequence of numbers") from None
-    if array.ndim != 1 or np.asarray(value).dtype.kind not in "fiu":
+    if array.ndim != 1 or given.dtype.kind not in "fiu":
         raise WrongTypeError(f"{name} is {shown(value)}; give a flat sequence of numbers")
     if not 0 < len(array) <= MAX_DIM:
         raise InvalidInputError(f"{name} has {len(array)} components; give from 1 to {MAX_DIM}")
@@ -254,11 +256,9 @@ def check_vector(value: VectorLike, name: str, dim: int) -> npt.NDArray[np.float
             f"{name} has {len(array)} components, the vectors of this memory have {dim}; "
             "use the embedder they were made with"
         )
-    if not np.isfinite(array).all():
-        raise InvalidInputError(f"{name} has a NaN or infinite component; check the embedder")
-    with np.errstate(over="ignore"):  # refused below, too
-        norm = float(np.dot(array, array))
     if norm == 0.0 or not math.isfinite(norm):
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"{name} has a NaN or infinite component; check the embedder")
         raise InvalidInputError(
             f"{name} has length {math.sqrt(norm)} in single precision, so it has no direction; "
             "give components of ordinary size, not all zero"

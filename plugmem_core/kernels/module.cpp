@@ -169,9 +169,12 @@ NB_MODULE(_kernels, m) {
     m.def("dot_products", [](nb::bytes a, nb::bytes b) {
         if (a.size() != b.size() || a.size() % 64) throw std::invalid_argument("give equal multiples of 64");
         nb::dict out;
-        for (const auto& [name, dot] : usable_instructions())
-            out[name] = dot(reinterpret_cast<const int8_t*>(a.c_str()),
-                            reinterpret_cast<const int8_t*>(b.c_str()), a.size());
+        for (const auto& [name, dots] : usable_instructions()) {
+            int32_t product = 0;
+            dots(reinterpret_cast<const int8_t*>(a.c_str()), reinterpret_cast<const int8_t*>(b.c_str()),
+                 1, a.size(), &product);
+            out[name] = product;
+        }
         return out;
     }, "a"_a, "b"_a);
     m.def("work", [] {

@@ -28,7 +28,6 @@ WEIGHED = (*SOURCES, "recency")
 
 NONE_GIVEN: tuple[Any, ...] = ()
 ALL_SOURCES = frozenset(SOURCES)
-NO_WEIGHTS: Mapping[str, float] = {}
 
 Anchors = Literal["auto", "given"]
 
@@ -45,7 +44,7 @@ class Query:
     entities: list[tuple[str, str]]
     anchors: Anchors
     sources: frozenset[str]
-    weights: Mapping[str, float]
+    weights: dict[str, float]
     where: Filter | None
     among: list[int] | None
     vector: Vector | None
@@ -133,7 +132,7 @@ def make_query(
         [] if entities is NONE_GIVEN else check_names(entities, "entities"),
         _check_anchors(anchors),
         ALL_SOURCES if sources is SOURCES else _check_sources(sources),
-        NO_WEIGHTS if weights is None else _check_weights(weights),
+        {} if weights is None else _check_weights(weights),
         None if where is None else parse_filter(where),
         None if among is None else check_ids(among, "among"),
         None if vector is None else check_vector(vector, "vector", dim),
