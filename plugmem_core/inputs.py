@@ -238,17 +238,19 @@ def check_vector(value: VectorLike, name: str, dim: int) -> npt.NDArray[np.float
         raise WrongTypeError(f"{name} is {shown(value)}; give a sequence of numbers")
     try:
         given = np.asarray(value)
-        with np.errstate(over="ignore"):  # an overflow is refused as infinite below
-            array = np.asarray(given, dtype=np.float32)
-            norm = float(np.vdot(array, array))
+        if given.dtype.kind == "O":
+            np.asarray(value, dtype=np.float64)  # says so of an integer beyond floating point
     except OverflowError:
         raise InvalidInputError(
             f"{name} has a component beyond floating point; check the embedder"
         ) from None
     except (TypeError, ValueError):
         raise WrongTypeError(f"{name} is {shown(value)}; give a sequence of numbers") from None
-    if array.ndim != 1 or given.dtype.kind not in "fiu":
+    if given.ndim != 1 or given.dtype.kind not in "fiu":
         raise WrongTypeError(f"{name} is {shown(value)}; give a flat sequence of numbers")
+    with np.errstate(over="ignore"):  # an overflow is refused as infinite below
+        array = given.astype(np.float32)
+        norm = float(np.vdot(array, array))
     if not 0 < len(array) <= MAX_DIM:
         raise InvalidInputError(f"{name} has {len(array)} components; give from 1 to {MAX_DIM}")
     if dim and len(array) != dim:
