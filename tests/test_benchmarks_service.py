@@ -193,7 +193,7 @@ def test_a_paragraph_without_a_year_takes_the_last_one_of_its_page(
         datasets.Passage("b", "Mill", "It was built anew by the miller's daughter."),
         datasets.Passage("c", "Inn", "The inn was built by the innkeeper's daughter."),
     ]
-    asked = datasets.Asked("q", "What was built by whose daughter in 1905?", "", frozenset({"b"}))
+    asked = datasets.Asked("q", "What was built by whose daughter in 1905?", "", {"b": 1})
     outcomes = load("timespans").run_timespans(
         datasets.Dataset(passages, [asked]),
         "passages",
