@@ -97,6 +97,7 @@ class MemoryConfig(Knobs):
         next_boost: What it gets of the points of the turn after it.
         link_boost: What a fact gets of the points of one that mentions its entity.
         link_cap: The share of those points that it cannot exceed by that.
+        mentions: Whether the entities are noted that the text of a new fact names.
         session_key: The metadata key whose value tells the session of a fact.
         half_life_days: Age at which that boost has halved.
         graph_depth: Hops walked from the anchors.
@@ -139,6 +140,7 @@ class MemoryConfig(Knobs):
     next_boost: float = Field(default=0.2, ge=0, le=1)
     link_boost: float = Field(default=0.7, ge=0, le=1)
     link_cap: float = Field(default=0.85, ge=0, le=1)
+    mentions: bool = True
     session_key: str = Field(default="session", min_length=1, max_length=256)
     half_life_days: int = Field(default=180, ge=1, le=365_000)
     graph_depth: int = Field(default=2, ge=0, le=1_000)

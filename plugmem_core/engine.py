@@ -23,12 +23,21 @@ from plugmem_core.errors import (
     shown,
 )
 from plugmem_core.filters import Filter
-from plugmem_core.index import Index, load_checkpoint, remove_checkpoint, save_checkpoint
+from plugmem_core.index import (
+    Index,
+    load_checkpoint,
+    mentions_of,
+    remove_checkpoint,
+    save_checkpoint,
+)
 from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
 from plugmem_core.progress import Counted, Progress, silent
 from plugmem_core.store import (
+    AliasRow,
     Changes,
+    EntityRow,
+    FactRow,
     FileState,
     SqliteStore,
     Transaction,
@@ -281,7 +290,11 @@ class Engine:
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:
         with self.store.write(
-            self.clock, self._first_facts, self._catch_up_to, self._follow
+            self.clock,
+            self._first_facts,
+            self._find_mentions,
+            self._catch_up_to,
+            self._follow,
         ) as transaction:
             yield transaction
             # From the commit until the index has followed, it is behind.
@@ -339,6 +352,13 @@ class Engine:
 
     def _first_facts(self, text: str) -> Iterable[int]:
         return self.index.first_facts(text)
+
+    def _find_mentions(
+        self, rows: Sequence[FactRow], entities: Sequence[EntityRow], aliases: Sequence[AliasRow]
+    ) -> list[str | None]:
+        if not self.config.mentions:
+            return [row.mentions for row in rows]
+        return mentions_of(self.index.names.finders(entities, aliases), rows)
 
     def _record_analyzer(self) -> None:
         wanted = self.config.analyzer

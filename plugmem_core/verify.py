@@ -24,6 +24,8 @@ def _facts(truth: Index, index: Index) -> Iterable[str]:
     for fact in stored.intersection(index.facts.ids()):
         if truth.facts.row(fact) != index.facts.row(fact):
             yield f"fact {fact} has other columns in the index"
+        if truth.mentions.entities.list(fact) != index.mentions.entities.list(fact):
+            yield f"fact {fact} has other mentions in the index"
         if _terms(truth, fact) != _terms(index, fact):
             yield f"fact {fact} has other terms in the index"
         entity = truth.facts.entity(fact)

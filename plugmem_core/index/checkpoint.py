@@ -145,6 +145,8 @@ def _savers(index: Index) -> dict[str, Callable[[], bytes]]:
         "tags": index.tags.facts.save,
         "entities": index.entities.save,
         "graph": index.graph.save,
+        "mentions": index.mentions.entities.save,
+        "mentioned": index.mentions.facts.save,
         "session names": index.sessions.names.save,
         "turns": index.sessions.turns.save,
     }
@@ -163,6 +165,8 @@ def _loaders(index: Index) -> dict[str, Callable[[memoryview], None]]:
         "tags": index.tags.facts.load,
         "entities": index.entities.load,
         "graph": index.graph.load,
+        "mentions": index.mentions.entities.load,
+        "mentioned": index.mentions.facts.load,
         "session names": index.sessions.names.load,
         "turns": index.sessions.turns.load,
     }

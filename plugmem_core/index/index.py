@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index.lexical import LexicalIndex
+from plugmem_core.index.mentions import Mentions
 from plugmem_core.index.met import MetEdges
 from plugmem_core.index.metadata import MetadataColumns
 from plugmem_core.index.names import EntityNames
@@ -31,6 +32,7 @@ class Index:
         self.facts = FactTable()
         self.lexical = LexicalIndex(config, Analyzer(language, stop_words=config.stop_words))
         self.tags = TagIndex()
+        self.mentions = Mentions()
         self.entities = IdLists()
         self.graph = Graph()
         self.vectors: VectorIndex | None = None
@@ -103,6 +105,8 @@ class Index:
                 self.tags.add(row.id, load_labels(row.tags))
             self.metadata.put(row.id, row.metadata)
             self.sessions.put(row)
+        if known or row.mentions is not None:
+            self.mentions.put(row, self.names.shown)
         entity = NO_ID if row.entity is None else row.entity
         if known and self.facts.entity(row.id) != entity:
             self.entities.remove(self.facts.entity(row.id), row.id)
@@ -152,6 +156,7 @@ class Index:
         self.lexical.remove(purged)
         self.metadata.remove(purged)
         self.sessions.remove(purged)
+        self.mentions.remove(purged)
         if self.vectors:
             self.vectors.remove(purged)
         self.facts.remove(purged)

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from plugmem_core.kernels import NameFinder, names_in
 from plugmem_core.store import AliasRow, EntityRow
+from plugmem_core.text import STOP_WORDS, tokenize
 
 
 class EntityNames:
@@ -16,6 +18,7 @@ class EntityNames:
     def __init__(self) -> None:
         self._entities: dict[str, dict[int, int]] = {}  # key -> namespace -> entity
         self._longest: dict[str, int] = {}  # first token of a key -> most tokens of such a key
+        self._finder: NameFinder | None = None  # made when it is first asked
         self.shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
         self.memo: dict[int, str] = {}
         self._known = 0
@@ -28,9 +31,32 @@ class EntityNames:
             self._add(row.key, row.namespace, row.id)
             self.shown[row.id] = row.name, row.namespace
             self._known = row.id + 1
+            if self._finder is not None:
+                _add_bare(self._finder, row.name, row.namespace, row.id)
         for alias in aliases:
             self._add(alias.key, alias.namespace, alias.entity)
         return True
+
+    def finders(
+        self, entities: Sequence[EntityRow] = (), aliases: Sequence[AliasRow] = ()
+    ) -> list[NameFinder]:
+        """Return what finds names in texts: those known, and some that are not yet."""
+        if self._finder is None:
+            self._finder = NameFinder()
+            for key, holders in self._entities.items():
+                for space, entity in holders.items():
+                    _add_name(self._finder, key, space, entity)
+            for entity, (name, space) in self.shown.items():
+                _add_bare(self._finder, name, space, entity)
+        if not entities and not aliases:
+            return [self._finder]
+        new = NameFinder()
+        for row in entities:
+            _add_name(new, row.key, row.namespace, row.id)
+            _add_bare(new, row.name, row.namespace, row.id)
+        for alias in aliases:
+            _add_name(new, alias.key, alias.namespace, alias.entity)
+        return [self._finder, new]
 
     def find(self, key: str, namespace: int) -> int | None:
         """Return the entity a key leads to within one namespace."""
@@ -66,10 +92,34 @@ class EntityNames:
             position += step
         return found
 
+    def named(self, tokens: Sequence[str], mask: bytes | None) -> list[int]:
+        """Return the entities that a text names, in the order met.
+
+        Other than for `mentions`, a title is met by its bare name, too, and a name counts for
+        nothing that is only a word such as "it", a number, or one character.
+        """
+        return names_in(self.finders(), list(tokens), mask)
+
     def _add(self, key: str, namespace: int, entity: int) -> None:
+        if self._finder is not None:
+            _add_name(self._finder, key, namespace, entity)
         self._entities.setdefault(key, {})[namespace] = entity
         tokens = key.split(" ")
         self._longest[tokens[0]] = max(self._longest.get(tokens[0], 0), len(tokens))
+
+
+def _add_name(finder: NameFinder, key: str, namespace: int, entity: int) -> None:
+    # One of these would be met in every other text.
+    if len(key) > 1 and not key.isdecimal() and key not in STOP_WORDS["english"]:
+        finder.add(key, namespace, entity)
+
+
+def _add_bare(finder: NameFinder, name: str, namespace: int, entity: int) -> None:
+    """Add the name of a title without what it says in brackets: "Ed Wood (film)"."""
+    if name.endswith(")"):
+        key = " ".join(tokenize(name[: name.rfind("(")]))
+        if key:
+            _add_name(finder, key, namespace, entity)
 
 
 def _without_genitive(name: str) -> str:

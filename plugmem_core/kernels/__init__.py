@@ -14,6 +14,7 @@ from plugmem_core.kernels._kernels import (
     IdSet,
     Lexical,
     Links,
+    NameFinder,
     Pool,
     Ranked,
     Scope,
@@ -24,6 +25,7 @@ from plugmem_core.kernels._kernels import (
     fuse,
     graph_candidates,
     links_of,
+    names_in,
     tokenize_ascii,
     work,
 )
@@ -42,6 +44,7 @@ __all__ = [
     "IdSet",
     "Lexical",
     "Links",
+    "NameFinder",
     "Pool",
     "Ranked",
     "Scope",
@@ -52,6 +55,7 @@ __all__ = [
     "fuse",
     "graph_candidates",
     "links_of",
+    "names_in",
     "tokenize_ascii",
     "work",
 ]

@@ -13,6 +13,7 @@
 #include "graph.hpp"
 #include "lexical.hpp"
 #include "lists.hpp"
+#include "names.hpp"
 #include "pool.hpp"
 #include "tokenizer.hpp"
 #include "turns.hpp"
@@ -99,6 +100,22 @@ void add_tokens(Lexical& index, Id id, nb::list tokens) {
     std::vector<Id> terms;
     for (const auto token : tokens) terms.push_back(index.intern(utf8(token)));
     index.add(id, terms);
+}
+
+// The names in a text, given as itself if it is ASCII, else as its tokens.
+std::vector<Id> names_in(const std::vector<const NameFinder*>& finders, nb::handle text, nb::object mask) {
+    Tokens tokens;
+    if (nb::isinstance<nb::str>(text)) {
+        std::string scratch;
+        tokenize_ascii(utf8(text), scratch, [&tokens](std::string_view token) { tokens.add(token); });
+    } else {
+        for (const auto token : text) tokens.add(utf8(token));
+    }
+    if (mask.is_none()) return find_names(finders, tokens, [](Id) { return true; });
+    const Buffer visible(mask);
+    return find_names(finders, tokens, [&](Id space) {
+        return space < visible.bytes().size() && visible.bytes()[space];
+    });
 }
 
 // The ids of the known tokens, in order and with repeats, and their document frequencies.
@@ -278,6 +295,15 @@ NB_MODULE(_kernels, m) {
         .def("__len__", &IdLists::size)
         .def("save", [](const IdLists& self) { return to_bytes(save_part(self)); })
         .def("load", [](IdLists& self, nb::handle data) { load_part(self, Buffer(data).bytes()); }, "data"_a);
+
+    nb::class_<NameFinder>(m, "NameFinder")
+        .def(nb::init<>())
+        .def("add", [](NameFinder& self, nb::str key, Id space, Id entity) {
+            self.add(utf8(key), space, entity);
+        }, "key"_a, "namespace"_a, "entity"_a)
+        .def("__len__", &NameFinder::size);
+
+    m.def("names_in", &names_in, "finders"_a, "text"_a, "mask"_a.none());
 
     nb::class_<Lexical>(m, "Lexical")
         .def("__init__", [](Lexical* self, nb::object stem) {

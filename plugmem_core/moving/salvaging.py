@@ -17,7 +17,7 @@ from plugmem_core.moving.reading import LineReader, read_header
 from plugmem_core.moving.reports import Loss, SalvageReport, TransferReport
 from plugmem_core.moving.spelling import header_line, record_line
 from plugmem_core.progress import Progress, silent
-from plugmem_core.store import SqliteStore, Transaction
+from plugmem_core.store import SqliteStore, Transaction, find_nothing
 from plugmem_core.store.arrivals import Arrivals
 from plugmem_core.store.mending import Mender
 from plugmem_core.store.passage import Passage, begin, end
@@ -151,7 +151,11 @@ class _Writer:
                 batch = list(islice(records, BATCH))
                 left = len(batch) == BATCH
                 with store.write(
-                    lambda: 0, lambda _: (), lambda _: None, lambda _changes, _state: None
+                    lambda: 0,
+                    lambda _: (),
+                    find_nothing,
+                    lambda _: None,
+                    lambda _changes, _state: None,
                 ) as transaction:
                     passage = passage or self._begin(transaction)
                     arrivals = Arrivals(transaction, passage)

@@ -20,6 +20,7 @@ from plugmem_core.recall.signals import (
     VECTOR,
     Scorer,
     entity_evidence,
+    link_evidence,
     neighbour_evidence,
     range_evidence,
 )
@@ -88,15 +89,15 @@ def rank(
         vector = None
     tokens = tokenize(query.text) if query.text else []
     ranking = Ranking(tokens=tokens)
+    tuned = config.ranking == "tuned"
     if "graph" in query.sources:
-        ranking.anchors = find_anchors(index, query, tokens)
+        ranking.anchors = find_anchors(index, query, tokens, as_reference=not tuned)
     asked = [
         "bm25" in query.sources and bool(tokens),
         vector is not None,
         bool(ranking.anchors),
         "time" in query.sources and _asks_time(query, tokens, vector),
     ]
-    tuned = config.ranking == "tuned"
     if tuned:
         ranking.tokens = index.lexical.analyzer.question(tokens)
     if not tuned and not query.explain:  # an explanation shows every candidate
@@ -167,6 +168,7 @@ def _weigh_signals(
         range_evidence(pool, config.date_boost * counts[TIME])
     if "graph" in query.sources:
         neighbour_evidence(pool, index, scorer, scope, config)
+        link_evidence(pool, index, scorer, scope, config)
     return pool
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from plugmem_core.clock import DAY_MS
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index import Index
-from plugmem_core.kernels import Pool, Scope, Walk
+from plugmem_core.kernels import Pool, Scope, Walk, links_of
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.sources import CANDIDATES
 from plugmem_core.store import Vector
@@ -133,3 +133,32 @@ def neighbour_evidence(
     pool.bring(turns.beside(pool.best(STARTS), index.facts, scope))
     scorer.score(pool)
     pool.neighbours(NEIGHBOUR, turns, config.previous_boost, config.next_boost, index.facts, scope)
+
+
+def link_evidence(
+    pool: Pool, index: Index, scorer: Scorer, scope: Scope, config: MemoryConfig
+) -> None:
+    """Lift the facts about what the best two candidates mention.
+
+    A fact about an entity that a better one names may rise to
+
+        min(own + link_boost * weight * seed, link_cap * seed)
+
+    where `own` are its points so far, `seed` those of the one that leads there, and the weight
+    of the entity is 1 - ln(1 + uses) / ln(1 + N): the more of the N facts mention it or are
+    about it, the less it leads anywhere. Without the cap, what a passage leads to would come
+    before the passage itself.
+    """
+    if not config.link_boost:
+        return
+    mentions, facts = index.mentions, index.facts
+    seeds = pool.best(SEEDS)
+    links = [
+        links_of(seed, mentions.entities, mentions.facts, index.entities, LINKED, facts, scope)
+        for seed in seeds
+    ]
+    for link in links:
+        pool.bring(link.facts)
+    scorer.score(pool)
+    for seed, link in zip(seeds, links, strict=True):
+        pool.link(LINK, seed, link, config.link_boost, config.link_cap)

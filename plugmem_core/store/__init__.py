@@ -1,6 +1,13 @@
 """Truth: the SQLite file, its rows and its transactions. All SQL of the package is here."""
 
-from plugmem_core.store.encoding import dump_json, load_json, load_labels, load_object
+from plugmem_core.store.encoding import (
+    dump_ids,
+    dump_json,
+    load_ids,
+    load_json,
+    load_labels,
+    load_object,
+)
 from plugmem_core.store.rows import (
     PENDING,
     STORED,
@@ -16,6 +23,7 @@ from plugmem_core.store.rows import (
 )
 from plugmem_core.store.sqlite import SqliteStore
 from plugmem_core.store.transaction import FactWrite, Transaction, Written
+from plugmem_core.store.writes import find_nothing
 
 __all__ = [
     "PENDING",
@@ -33,7 +41,10 @@ __all__ = [
     "Transaction",
     "Vector",
     "Written",
+    "dump_ids",
     "dump_json",
+    "find_nothing",
+    "load_ids",
     "load_json",
     "load_labels",
     "load_object",

@@ -1,6 +1,7 @@
 """How values are spelled in rows."""
 
 import json
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -60,6 +61,25 @@ def load_labels(text: str | None) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise _damaged(text)
     return tuple(value)
+
+
+def dump_ids(ids: Iterable[int]) -> str | None:
+    """Return ids as a row holds them, ascending; none are null."""
+    return str(sorted(ids)) if (ids := list(ids)) else None
+
+
+def load_ids(text: str | None) -> list[int]:
+    """Return the ids of a row.
+
+    Raises:
+        CorruptError: They are none, which no write of ours leaves.
+    """
+    if text is None:
+        return []
+    ids = load_json(text)
+    if not isinstance(ids, list) or not all(type(one) is int for one in ids):
+        raise _damaged(text)
+    return ids
 
 
 def _damaged(text: object) -> CorruptError:

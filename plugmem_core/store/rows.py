@@ -33,6 +33,7 @@ class FactRow(NamedTuple):
     digest: int  # of the text, to find its equal
     vector: int
     change: int
+    mentions: str | None = None  # JSON array of entities its text names, or null when empty
 
     @property
     def is_current(self) -> bool:

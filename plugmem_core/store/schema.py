@@ -6,7 +6,7 @@ from uuid import uuid4
 from plugmem_core.errors import CorruptError, StorageError
 
 APPLICATION_ID = 0x504D454D  # "PMEM", in SQLite's header of the file
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 ANALYZER = "english"
 """The analyser of a new file."""
@@ -72,6 +72,7 @@ CREATE TABLE facts (
     digest INTEGER NOT NULL,
     vector INTEGER NOT NULL,
     change INTEGER NOT NULL,
+    mentions TEXT,
     CHECK ((valid_to IS NULL) = (closed_at IS NULL))
 );
 CREATE INDEX facts_change ON facts (change);
@@ -139,6 +140,7 @@ CREATE TABLE kv (
 );
 """,
     3: f"ALTER TABLE state ADD COLUMN analyzer TEXT NOT NULL DEFAULT '{ANALYZER}';",
+    4: "ALTER TABLE facts ADD COLUMN mentions TEXT;",
 }
 """Statements that lead from a version to the next, by the version they start from."""
 

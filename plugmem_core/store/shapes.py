@@ -70,14 +70,14 @@ INDEX_TABLE = "aliases"
 """The one table that stands in the tree of an index."""
 
 
-_ADDED: dict[str, tuple[Value, ...]] = {"state": (ANALYZER,)}
+_ADDED: dict[str, tuple[Value, ...]] = {"state": (ANALYZER,), "facts": (None,)}
 """What rows lack that were written before their table got its last columns."""
 
 
 def whole(values: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return a row with the columns that it was written without, if it lacks some."""
     for table, added in _ADDED.items():
-        if len(values) == len(_TYPES[table]) - len(added) and values[0] == 1:
+        if len(values) == len(_TYPES[table]) - len(added):
             complete = values + added
             if table_of(complete, index=False) == table:
                 return complete

@@ -38,6 +38,7 @@ from plugmem_core.store.rows import (
 )
 from plugmem_core.store.schema import prepare
 from plugmem_core.store.transaction import Transaction
+from plugmem_core.store.writes import FindMentions
 
 MEMORY = ":memory:"
 
@@ -155,6 +156,7 @@ class SqliteStore:
         self,
         clock: Clock,
         first_facts: Callable[[str], Iterable[int]],
+        find_mentions: FindMentions,
         on_begin: Callable[[int], None],
         on_commit: Callable[[Changes, FileState], None],
     ) -> Iterator[Transaction]:
@@ -163,6 +165,7 @@ class SqliteStore:
         Args:
             clock: Tells the record time, read once the file is ours.
             first_facts: The first facts in which a string is a token or a tag.
+            find_mentions: The entities that texts name.
             on_begin: Called with the file's change number before anything is written.
             on_commit: Called with the touched rows and the counters once they are on disk;
                 not called when nothing was touched.
@@ -179,7 +182,7 @@ class SqliteStore:
                 self._writer.execute("BEGIN IMMEDIATE")
                 state = self._state(self._writer)
                 on_begin(state.change)
-                transaction = Transaction(self._writer, state, clock(), first_facts)
+                transaction = Transaction(self._writer, state, clock(), first_facts, find_mentions)
                 yield transaction
                 wrote = transaction.finish()
                 self._writer.execute("COMMIT")

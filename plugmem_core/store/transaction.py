@@ -15,8 +15,10 @@ from plugmem_core.store import stamps
 from plugmem_core.store.edges import EdgeWrites
 from plugmem_core.store.encoding import (
     decode_vector,
+    dump_ids,
     dump_json,
     encode_vector,
+    load_ids,
     load_labels,
     text_digest,
 )
@@ -280,12 +282,13 @@ class Transaction(EdgeWrites):
         self._touch_facts_of(entity)
 
     def merge_entities(self, source: int, into: int) -> None:
-        """Make one entity of two: facts, edges and names of `source` become those of `into`."""
+        """Make one entity of two: all that is of `source` becomes of `into`."""
         row = self.entity_row(source)
         for fact in self._select_facts("entity = ?", (source,)):
             self._update_fact(fact._replace(entity=into))
         for edge in self._select_edges("src = ?1 OR dst = ?1", (source,)):
             self._repoint(edge, source, into)
+        self._repoint_mentions(source, into)
         aliases = self._sql.execute(
             "SELECT key, name FROM aliases WHERE entity = ?", (source,)
         ).fetchall()
@@ -294,6 +297,18 @@ class Transaction(EdgeWrites):
         self._entities.clear()
         for key, name in [(row.key, row.name), *aliases]:
             self._add_alias(AliasRow(row.namespace, key, name, into, self.state.change))
+
+    def _repoint_mentions(self, source: int, into: int) -> None:
+        rows = self._select_facts(
+            "mentions IS NOT NULL AND EXISTS "
+            "(SELECT 1 FROM json_each(facts.mentions) WHERE value = ?)",
+            (source,),
+        )
+        for row in rows:
+            named = [into if one == source else one for one in load_ids(row.mentions)]
+            mentions = dump_ids(one for one in dict.fromkeys(named) if one != row.entity)
+            self._sql.execute("UPDATE facts SET mentions = ? WHERE id = ?", (mentions, row.id))
+            self._update_fact(row._replace(mentions=mentions))
 
     # -- finding what is there
 

@@ -19,6 +19,19 @@ from plugmem_core.store.rows import (
 Name = tuple[str, str]
 """A name as given, and its key."""
 
+FindMentions = Callable[
+    [Sequence[FactRow], Sequence[EntityRow], Sequence[AliasRow]], Sequence[str | None]
+]
+"""Finds the entities that texts name, as a column of JSON; beside those of the index there are
+the names that are not committed yet."""
+
+
+def find_nothing(
+    rows: Sequence[FactRow], _: Sequence[EntityRow], __: Sequence[AliasRow]
+) -> list[str | None]:
+    """Find no mentions."""
+    return [None] * len(rows)
+
 
 class Writes:
     """Rows read and touched by one transaction."""
@@ -29,8 +42,11 @@ class Writes:
         state: FileState,
         now: int,
         first_facts: Callable[[str], Iterable[int]],
+        find_mentions: FindMentions,
     ) -> None:
         self._sql = connection
+        self._find_mentions = find_mentions
+        self._first_new = state.next_fact
         self._now = now
         self._first_facts = first_facts
         # What names lead to, as far as this transaction asked.
@@ -49,7 +65,8 @@ class Writes:
         self._another_past = False
 
     def finish(self) -> bool:
-        """Write the counters, before the commit; `False` when nothing was touched."""
+        """Write what follows from the rest, before the commit; `False` when nothing was touched."""
+        self._mention()
         changes = self.changes
         touched = any((changes.namespaces, changes.entities, changes.aliases, changes.relations))
         touched = touched or any((changes.facts, changes.edges, changes.vectors, changes.purged))
@@ -61,6 +78,28 @@ class Writes:
             self.state,
         )
         return True
+
+    def _mention(self) -> None:
+        """Note which entities the new texts name, now that all names are there."""
+        new = {row.id: row for row in self._touched_facts if row.id >= self._first_new}
+        if new:
+            self.note_mentions([*new.values()])
+
+    def note_mentions(self, rows: Sequence[FactRow]) -> int:
+        """Note which entities the texts of facts name; return how many rows changed."""
+        names = (self._new_entities, self._new_aliases)
+        found = self._find_mentions(rows, *names)
+        changed = {
+            row.id: row._replace(mentions=mentions, change=self.state.change)
+            for row, mentions in zip(rows, found, strict=True)
+            if row.mentions != mentions
+        }
+        self._sql.executemany(
+            "UPDATE facts SET mentions = ?, change = ? WHERE id = ?",
+            [(row.mentions, row.change, row.id) for row in changed.values()],
+        )
+        self._touched_facts.extend(changed.values())
+        return len(changed)
 
     @property
     def changes(self) -> Changes:

@@ -254,6 +254,7 @@ FIRST = (
     "CREATE INDEX facts_digest ON facts (digest) WHERE valid_to IS NULL AND forgotten_at IS NULL",
     "DROP TABLE kv",
     "ALTER TABLE state DROP COLUMN analyzer",
+    "ALTER TABLE facts DROP COLUMN mentions",
     "PRAGMA user_version = 1",
 )
 DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
