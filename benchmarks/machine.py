@@ -5,7 +5,11 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("plugmem-core", "numpy", "wordllama", "tiktoken")
+PACKAGES = (
+    *("plugmem-core", "plugmem", "numpy", "hnswlib", "wordllama", "tiktoken", "bm25s"),
+    *("langchain-classic", "langchain-core", "langchain-community", "langgraph-checkpoint"),
+    *("llama-index-core", "llama-index-retrievers-bm25"),
+)
 
 
 def about_machine() -> dict[str, str]:
