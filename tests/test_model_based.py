@@ -526,8 +526,8 @@ DRIVEN = """
     stats tags transaction unlink vectors verify write
 """
 LEFT_OUT = """
-    check_vectors embed_query get
-"""  # they change nothing, and ask what others are asked
+    check_vectors embed_query find_mentions get mentions
+"""  # they change nothing others show, or ask what others are asked
 
 
 def test_a_new_verb_has_to_be_driven_by_the_machine_too() -> None:

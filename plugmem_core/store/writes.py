@@ -124,9 +124,13 @@ class Writes:
             raise NotFoundError(f"fact {fact} does not exist")
         return FactRow(*row)
 
-    def _select_facts(self, where: str, values: Sequence[object]) -> list[FactRow]:
-        # `where` is one of the literals above, never a caller's text.
-        sql = f"SELECT * FROM facts WHERE {where} ORDER BY id"
+    def facts_after(self, fact: int, limit: int) -> list[FactRow]:
+        """Return the rows of facts beyond one, forgotten ones excluded, by id."""
+        return self._select_facts("id > ? AND forgotten_at IS NULL", (fact,), limit)
+
+    def _select_facts(self, where: str, values: Sequence[object], limit: int = -1) -> list[FactRow]:
+        # `where` is one of the literals above, never a caller's text; -1 is no limit.
+        sql = f"SELECT * FROM facts WHERE {where} ORDER BY id LIMIT {limit:d}"
         return list(map(FactRow._make, self._sql.execute(sql, values)))
 
     def _select_edges(self, where: str, values: Sequence[object]) -> list[EdgeRow]:

@@ -5,6 +5,7 @@ from plugmem_core.verbs.erasing import EraseVerbs
 from plugmem_core.verbs.facts import FactVerbs
 from plugmem_core.verbs.graph import GraphVerbs
 from plugmem_core.verbs.listing import ListingVerbs
+from plugmem_core.verbs.mentions import MentionVerbs
 from plugmem_core.verbs.moving import MovingVerbs
 from plugmem_core.verbs.reading import ReadingVerbs
 from plugmem_core.verbs.recall import RecallVerbs
@@ -17,6 +18,7 @@ __all__ = [
     "FactVerbs",
     "GraphVerbs",
     "ListingVerbs",
+    "MentionVerbs",
     "MovingVerbs",
     "ReadingVerbs",
     "RecallVerbs",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from plugmem_core.clock import Instant
-from plugmem_core.inputs import MAX_KEY_BYTES, check_count, check_key, check_namespace
+from plugmem_core.inputs import MAX_KEY_BYTES, check_count, check_key, check_name, check_namespace
 from plugmem_core.kernels import NO_ID, IdSet
 from plugmem_core.model import FactPage, KeyPage, Namespace, NamespaceCount, NamespacePage
 from plugmem_core.recall import Query, build_scope, make_query, passing_facts
@@ -30,6 +30,7 @@ class ListingVerbs(Verbs):
         any_tags: Iterable[str] = (),
         not_tags: Iterable[str] = (),
         entity: str | None = None,
+        mentions: str | None = None,
         key: str | None = None,
         where: Mapping[str, Any] | None = None,
         as_of: Instant | None = None,
@@ -52,6 +53,7 @@ class ListingVerbs(Verbs):
             any_tags: Only facts with one of these at least.
             not_tags: Only facts with none of these.
             entity: Only facts about this entity; unknown gives none.
+            mentions: Only facts whose text mentions this entity; unknown gives none.
             key: Only facts written under this key.
             where: A filter over metadata; see `plugmem_core.filters`.
             as_of: The instant to look from, moving both clocks.
@@ -90,10 +92,19 @@ class ListingVerbs(Verbs):
             below=below,
         )
         wanted_key = check_key(key)
+        mentioned = None if mentions is None else check_name(mentions, "mentions")
         size = check_count(limit, "limit", most=MAX_PAGE)
         # The filter as given: its parsed form has no stable text.
         listing: tuple[object, ...] = (
-            *(query.tags, query.any_tags, query.not_tags, query.entities, wanted_key, where),
+            *(
+                query.tags,
+                query.any_tags,
+                query.not_tags,
+                query.entities,
+                mentioned,
+                wanted_key,
+                where,
+            ),
             *(
                 query.as_of,
                 query.valid_at,
@@ -112,7 +123,7 @@ class ListingVerbs(Verbs):
             keyed = None if wanted_key is None else engine.store.by_keys([wanted_key])
             with engine.gate:
                 if engine.index.change == change:
-                    ids = self._page(query, passing, keyed, after, size + 1)
+                    ids = self._page(query, passing, keyed, mentioned, after, size + 1)
         facts = engine.facts(ids[:size])
         more = len(ids) > size
         return FactPage(tuple(facts), encode_cursor(listing, ids[size - 1]) if more else None)
@@ -191,7 +202,13 @@ class ListingVerbs(Verbs):
     anamespaces = twin(namespaces)
 
     def _page(
-        self, query: Query, passing: IdSet | None, keyed: list[int] | None, after: int, size: int
+        self,
+        query: Query,
+        passing: IdSet | None,
+        keyed: list[int] | None,
+        mentioned: tuple[str, str] | None,
+        after: int,
+        size: int,
     ) -> list[int]:
         index = self._engine.index
         passing = passing_facts(index, query, passing)
@@ -199,10 +216,13 @@ class ListingVerbs(Verbs):
         chosen: list[list[int]] = []
         if keyed is not None:
             chosen.append(keyed)
-        if query.entities:
+        names = [(name, index.entities) for name in query.entities]
+        if mentioned is not None:
+            names.append((mentioned, index.mentions.facts))
+        for (_, key), facts_of in names:
             mask = index.spaces.mask(query.namespace, below=query.below)
-            entities = index.names.resolve(query.entities[0][1], mask)
-            chosen.append([fact for entity in entities for fact in index.entities.list(entity)])
+            entities = index.names.resolve(key, mask)
+            chosen.append([fact for entity in entities for fact in facts_of.list(entity)])
         if query.range is not None:
             inside = index.facts.newest(scope, *query.range, NO_ID)
             chosen.append([fact for fact, _ in inside.items()])
