@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock, local
-from typing import Any
+from typing import Any, NamedTuple
 
 from plugmem_core.clock import Clock, checked
 from plugmem_core.config import LANGUAGES, PLAIN, MemoryConfig
@@ -87,6 +87,19 @@ class Shared:
         self.owes_vectors = False
 
 
+class Embedded(NamedTuple):
+    """What became of texts.
+
+    Attributes:
+        vectors: The vector by text, `None` for a text without direction. Texts whose vector is
+            pending, because the embedder failed, are left out.
+        space: The embedder that made them, which need not be that of the file any more.
+    """
+
+    vectors: dict[str, Vector | None]
+    space: str | None
+
+
 class Engine:
     """What the verbs stand on.
 
@@ -130,6 +143,7 @@ class Engine:
         self._half_applied = False
         self._saving = Lock()
         self._thread = local()
+        self._successor: Vectorizer | None = None
         try:
             self.state = self.store.state()
             self._record_analyzer()
@@ -309,15 +323,17 @@ class Engine:
             half_applied = self._half_applied
         if half_applied:
             self.rebuild()
-        while True:
-            with self.store.changes_since(self.index.change) as changes:
-                # Of what an erasure removed there is no trace to follow.
-                if self.index.past in (None, changes.uuid):
-                    with self.gate.alone:
-                        self._apply(changes)
-                        self.state = self.store.state()
-                    break
-            self.rebuild()
+        with self.store.reading():  # one thread makes the index anew for all that wait here
+            while True:
+                with self.store.changes_since(self.index.change) as changes:
+                    # Of what an erasure removed there is no trace to follow.
+                    if self.index.past in (None, changes.uuid):
+                        with self.gate.alone:
+                            self._apply(changes)
+                            self.state = self.store.state()
+                            self._succeed()
+                        break
+                self.rebuild()
         self._behind = False
 
     def scrub(self) -> None:
@@ -335,6 +351,7 @@ class Engine:
         with self.store.reading(), self.gate.alone:
             self._apply(changes)
             self.state = state
+            self._succeed()
         self._behind = False
 
     def _apply(self, changes: Changes) -> None:
@@ -403,25 +420,50 @@ class Engine:
         pause = Pause(self.clock, config.embedder_wait, config.embedder_longest_wait)
         return Vectorizer(embedder, dim, pause)
 
-    def embed(self, texts: Sequence[str]) -> dict[str, Vector | None]:
+    def adopt(self, vectorizer: Vectorizer) -> None:
+        """Use an embedder from now on whose vectors may stand beside those of the file."""
+        with self.gate.alone:
+            self.vectorizer = vectorizer
+
+    @contextmanager
+    def succession(self, vectorizer: Vectorizer) -> Iterator[None]:
+        """Let an embedder take over as soon as this handle sees the file hold its vectors.
+
+        From then on, what the one before it made is no longer stored; see `Embedded`.
+        """
+        self._successor = vectorizer
+        try:
+            yield
+            self.sync()
+        finally:
+            self._successor = None
+
+    def _succeed(self) -> None:
+        """Let the successor take over if its time has come."""
+        successor = self._successor
+        if successor is not None and self.state.dim and successor.fits(self.state):
+            self.vectorizer, self._successor = successor, None
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
         """Return the vectors of texts, outside every lock; each text is embedded once.
 
         A text that some fact has already, a forgotten one too, keeps the vector it got then.
 
-        Returns:
-            The vector by text, `None` for a text without direction. Texts whose vector is
-            pending, because the embedder failed, are left out.
+        Raises:
+            VectorSpaceError: The vectors of the file are of another dimension or model.
         """
         self.sync()  # another handle may have written the first vectors, or these texts
-        self.vectorizer.check_space(self.state)
+        with self.gate:  # both change together
+            vectorizer, state = self.vectorizer, self.state
+        vectorizer.check_space(state)
         vectors: dict[str, Vector | None] = {}
-        if self.state.dim:
+        if state.dim:
             vectors.update(self.store.vectors_of_texts(texts))
         missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-        made = self.vectorizer.documents(missing, self.state) if missing else None
+        made = vectorizer.documents(missing, state) if missing else None
         if made is not None:
             vectors.update(zip(missing, made, strict=True))
-        return vectors
+        return Embedded(vectors, vectorizer.space)
 
     # -- what is shown of facts and edges
 

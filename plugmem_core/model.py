@@ -376,6 +376,7 @@ class Stats:
         vectors: Stored vectors.
         vectors_in_graph: Vectors the graph index covers; the rest is scanned.
         pending: Facts whose vector is still to be made.
+        staged: Facts for which a `reembed` that has not come to its end has made one.
         embedder: Of this handle: `"absent"`, `"active"`, or `"suspended"` for a while after it
             failed.
         bytes: Size of the database file.
@@ -392,6 +393,7 @@ class Stats:
     vectors: int
     vectors_in_graph: int
     pending: int
+    staged: int
     embedder: Literal["absent", "active", "suspended"]
     bytes: int
 
@@ -444,6 +446,27 @@ class MaintainReport:
     vectors_in_graph: int
     embedded: int
     retired: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReembedReport:
+    """What `reembed` did.
+
+    Attributes:
+        before: Which vectors the file held; `None` if none.
+        after: Which it holds now.
+        embedded: Facts that got a vector by this call; what an earlier one that was cut off
+            had made is not counted again.
+        asked: Texts that the embedder was given. Equal texts are one, and one that had a
+            vector already is none.
+        vectors_in_graph: Vectors the graph index covers now.
+    """
+
+    before: VectorSpace | None
+    after: VectorSpace | None
+    embedded: int
+    asked: int
+    vectors_in_graph: int
 
 
 def fact_row(fact: Fact | RecalledFact) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence, Sized
+from collections.abc import Coroutine, Iterable, Sequence, Sized
 from contextvars import ContextVar
 from reprlib import repr as short
 from typing import Any, Literal, TypeVar
@@ -13,7 +13,7 @@ from plugmem_core.embed import AsyncEmbedder, Embedder
 from plugmem_core.embed.pause import Pause
 from plugmem_core.errors import EmbedderError, InvalidInputError, VectorSpaceError, WrongTypeError
 from plugmem_core.inputs import MAX_DIM, VectorLike, check_count, check_vector
-from plugmem_core.store import FileState, Vector
+from plugmem_core.store import FileState, Transaction, Vector
 
 EVENT_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("EVENT_LOOP", default=None)
 """The loop that waits for this call, when an async verb runs in a worker thread."""
@@ -67,7 +67,7 @@ class Vectorizer:
         if state.dim and self.dim and state.dim != self.dim:
             raise VectorSpaceError(
                 f"the vectors of this memory have {state.dim} components, this handle was opened "
-                f"for {self.dim}; use the embedder they were made with, or a new file"
+                f"for {self.dim}; use the embedder they were made with, or reembed with another"
             )
         return state.dim or self.dim
 
@@ -82,8 +82,31 @@ class Vectorizer:
             made_by = f"{state.space!r}" if state.space else "a caller, without an embedder"
             raise VectorSpaceError(
                 f"the vectors of this memory were made by {made_by}, "
-                f"the embedder is {self.space!r}; use the one they were made with, or a new file"
+                f"the embedder is {self.space!r}; use the one they were made with, or reembed"
             )
+
+    def fits(self, state: FileState) -> bool:
+        """Return whether vectors made here may stand beside those of the file."""
+        try:
+            self.check_space(state)
+        except VectorSpaceError:
+            return False
+        return True
+
+    def claim(self, transaction: Transaction, vectors: Iterable[Vector | None]) -> None:
+        """Let the first vector decide the file's dimension and model.
+
+        Raises:
+            VectorSpaceError: They have been decided otherwise; another process may have done
+                so since the vectors were made.
+        """
+        for vector in vectors:
+            if vector is None:
+                continue
+            if not transaction.state.dim:
+                transaction.claim_space(len(vector), self.space)
+            self.check_space(transaction.state)
+            check_vector(vector, "vector", transaction.state.dim)
 
     def documents(self, texts: list[str], state: FileState) -> list[Vector | None] | None:
         """Return one vector a text, `None` for a text without direction.
@@ -103,6 +126,25 @@ class Vectorizer:
             return None
         self.pause.end()
         return self._checked(answer, len(texts), self.expected_dim(state))
+
+    def demand(self, texts: list[str], dim: int) -> list[Vector | None]:
+        """Return one vector a text, as `documents` does, for work that cannot go on without.
+
+        Args:
+            texts: What to embed.
+            dim: Components that the vectors must have; 0 when that is not known yet.
+
+        Raises:
+            EmbedderError: The embedder failed, or returned what cannot be used.
+        """
+        known = self.pause.failures
+        try:
+            answer = self._embed_documents(texts)
+        except Exception as error:
+            self.pause.begin(known, error)
+            raise EmbedderError(f"the embedder failed: {self.pause.reason}") from error
+        self.pause.end()
+        return self._checked(answer, len(texts), dim)
 
     def _checked(self, answer: Sequence[VectorLike], count: int, dim: int) -> list[Vector | None]:
         """Return an embedder's answer as vectors, all of one dimension.

@@ -9,12 +9,13 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from naive_reading import NaiveEntity, within
+from naive_reading import PENDING, NaiveEntity, within
 from naive_rules import NaiveRules
 
 from plugmem_core import (
     ClosedFactError,
     ConflictError,
+    EmbedderError,
     ErasureReceipt,
     Fact,
     GuardedReceipt,
@@ -98,6 +99,8 @@ class NaiveMemory(NaiveRules):
         namespace: Namespace = (),
         **changes: Any,
     ) -> Receipt:
+        if not changes and not links and (text, ttl, valid_from) == (None, None, None):
+            raise InvalidInputError("nothing was given to change")
         held = self.visible(fact, namespace)
         if expected is not None:
             held = self.facts[self.whole_chain(fact)[-1]]
@@ -245,6 +248,14 @@ class NaiveMemory(NaiveRules):
         self.drop_what_nobody_sees()
         purged = before - len(list(self.stored()))
         return MaintainReport(purged, 0, self._make_pending(), len(retired))
+
+    def reembed(self, *, batch: int) -> int:
+        if self.embedder is None:
+            raise InvalidInputError("there is no embedder")
+        count = self._make_pending()
+        if any(fact.vector == PENDING and not fact.forgotten for fact in self.stored()):
+            raise EmbedderError("the embedder is down")
+        return count
 
     def drop_what_nobody_sees(self) -> None:
         """Remove facts that are forgotten or have expired, as an export leaves them behind."""

@@ -17,9 +17,9 @@ PUBLIC = {
         HashingEmbedder History Instant InvalidFilterError InvalidInputError KeyPage Loss
         MaintainReport Memory MemoryConfig Metadata MissingExtraError Namespace NamespaceCount
         NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError RecallResult
-        RecalledFact Receipt Retain SalvageReport ServiceError Similar StaleCursorError Stats
-        StorageError Tag TagPage TooLargeError TransferReport VectorSpace VectorSpaceError
-        VerifyReport WordLlamaEmbedder WrongTypeError salvage
+        RecalledFact Receipt ReembedReport Retain SalvageReport ServiceError Similar
+        StaleCursorError Stats StorageError Tag TagPage TooLargeError TransferReport VectorSpace
+        VectorSpaceError VerifyReport WordLlamaEmbedder WrongTypeError salvage
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory

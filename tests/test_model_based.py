@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from naive import NaiveMemory
 from naive_reading import NaiveFact, View, words
+from naive_rules import BATCH
 
 from plugmem_core import (
     GuardedReceipt,
@@ -25,6 +26,7 @@ from plugmem_core import (
     Namespace,
     PlugmemError,
     Receipt,
+    ReembedReport,
     Retain,
     VectorSpace,
 )
@@ -135,7 +137,7 @@ def plain(result: Any) -> Any:
     if isinstance(result, GuardedReceipt):
         similar = {one.id for one in result.similar}
         return result.receipt and plain(result.receipt), similar, result.checked
-    return result
+    return result.embedded if isinstance(result, ReembedReport) else result
 
 
 elsewhere: list[Elsewhere] = []
@@ -341,6 +343,10 @@ class MemoryMachine(RuleBasedStateMachine):
     def maintain(self, handle: int, retain: list[Retain]) -> None:
         self.both(handle, "maintain", retain=retain)
 
+    @rule(handle=handles)
+    def reembed(self, handle: int) -> None:
+        self.both(handle, "reembed", batch=BATCH)
+
     @rule(handle=handles, what=erasures)
     def erase(self, handle: int, what: Options) -> None:
         self.both(handle, "erase", **what)
@@ -522,8 +528,8 @@ DRIVEN = """
     alias_entity backup checkpoint close delete_values edges end entities erase explain_absent
     export_jsonl forget forget_many get_by_keys get_many get_values history import_jsonl keys link
     list_facts maintain merge_entities namespaces neighbours open put_values rebuild recall
-    remember remember_guarded remember_many remove_tag rename_entity rename_tag revise set_ttl
-    stats tags transaction unlink vectors verify write
+    reembed remember remember_guarded remember_many remove_tag rename_entity rename_tag revise
+    set_ttl stats tags transaction unlink vectors verify write
 """
 LEFT_OUT = """
     check_vectors embed_query find_mentions get mentions

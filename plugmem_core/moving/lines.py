@@ -13,7 +13,7 @@ needed, and no `kind`) and edges (`kind`, `src`, `rel`, `dst`, `provenance`).
 | `plugmem` | `version`, `namespace`, `dim`, `space`, `facts`, `entities`, `edges`, `records` |
 | `entity` | `id`, `namespace`, `name`, `seen` |
 | `alias` | `namespace`, `name`, `entity` |
-| `fact` | `id`, `namespace`, `key`, `entity`, `text`, `tags`, `metadata`, `recorded_at`, `valid_from`, `valid_to`, `closed_at`, `expires_at`, `revises`, `vector`, `pending` |
+| `fact` | `id`, `namespace`, `key`, `entity`, `text`, `tags`, `metadata`, `recorded_at`, `valid_from`, `valid_to`, `closed_at`, `expires_at`, `revises`, `vector`, `pending`, `embed` |
 | `relation` | `name`, `rank` |
 | `edge` | `id`, `namespace`, `src`, `rel`, `dst`, `provenance`, `properties`, `recorded_at`, `valid_from`, `valid_to`, `closed_at` |
 | `value` | `namespace`, `collection`, `key`, `value` |
@@ -146,6 +146,7 @@ class FactLine(Period):
     revises: int | None = None
     vector: str | None = None
     pending: bool = False
+    embed: bool = True
 
 
 class RelationLine(Line):

@@ -37,7 +37,7 @@ from plugmem_core.moving.lines import (
     RelationLine,
     ValueLine,
 )
-from plugmem_core.store import PENDING, STORED, dump_json
+from plugmem_core.store import DECLINED, PENDING, STORED, dump_json
 from plugmem_core.store.rows import NO_VECTOR
 from plugmem_core.store.transfer import (
     AliasRecord,
@@ -168,9 +168,7 @@ class LineReader:
 
     def _fact(self, line: FactLine) -> FactRecord:
         data = None if line.vector is None else self._vector(line.vector)
-        if data is not None and line.pending:
-            raise InvalidInputError("pending is true, but there is a vector; give one of both")
-        state = STORED if data is not None else PENDING if line.pending else NO_VECTOR
+        state = _vector_state(line, data)
         return FactRecord(
             line.id,
             self._place(line.namespace),
@@ -272,6 +270,15 @@ class LineReader:
 
 _PLACES = 65_536
 """Namespaces whose place is remembered."""
+
+
+def _vector_state(line: FactLine, data: bytes | None) -> int:
+    said = {"a vector": data is not None, "pending": line.pending, "embed": not line.embed}
+    given = [name for name, one in said.items() if one]
+    if len(given) > 1:
+        raise InvalidInputError(f"{' and '.join(given)} are given; give one of them")
+    states = {"a vector": STORED, "pending": PENDING, "embed": DECLINED}
+    return states[given[0]] if given else NO_VECTOR
 
 
 def _object(raw: bytes) -> dict[str, Any]:

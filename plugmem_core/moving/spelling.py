@@ -8,7 +8,7 @@ from typing import Any
 from plugmem_core.errors import CorruptError
 from plugmem_core.model import Namespace
 from plugmem_core.moving.lines import VERSION
-from plugmem_core.store import PENDING, load_json, load_labels, load_object
+from plugmem_core.store import DECLINED, PENDING, load_json, load_labels, load_object
 from plugmem_core.store.transfer import (
     AliasRecord,
     EdgeRecord,
@@ -78,6 +78,7 @@ def _fact(record: FactRecord) -> dict[str, Any]:
         "revises": record.revises,
         "vector": None if record.data is None else base64.b64encode(record.data).decode(),
         "pending": record.vector == PENDING or None,
+        "embed": False if record.vector == DECLINED else None,
     }
 
 

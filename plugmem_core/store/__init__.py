@@ -9,6 +9,7 @@ from plugmem_core.store.encoding import (
     load_object,
 )
 from plugmem_core.store.rows import (
+    DECLINED,
     PENDING,
     STORED,
     AliasRow,
@@ -26,6 +27,7 @@ from plugmem_core.store.transaction import FactWrite, Transaction, Written
 from plugmem_core.store.writes import find_nothing
 
 __all__ = [
+    "DECLINED",
     "PENDING",
     "STORED",
     "AliasRow",

@@ -55,6 +55,7 @@ class Eraser:
         relations = {relation for *_, relation in doomed}
         self._delete("edges", "id", [edge for edge, *_ in doomed])
         self._delete("vectors", "fact", gone)
+        self._delete("staged", "fact", gone)
         revised = dict(self._select("id, revises FROM facts WHERE id", gone))
         self._delete("facts", "id", gone)
         self._join_chains(revised)

@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 Vector = npt.NDArray[np.float32]
 
-NO_VECTOR, STORED, PENDING = 0, 1, 2
-"""States of a fact's vector; pending ones are made when the embedder answers again."""
+NO_VECTOR, STORED, PENDING, DECLINED = 0, 1, 2, 3
+"""States of a fact's vector; pending ones are made when the embedder answers again.
+
+Those that were declined by the writer are never made; the others without one may be.
+"""
 
 
 class FactRow(NamedTuple):

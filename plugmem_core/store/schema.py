@@ -6,7 +6,7 @@ from uuid import uuid4
 from plugmem_core.errors import CorruptError, StorageError
 
 APPLICATION_ID = 0x504D454D  # "PMEM", in SQLite's header of the file
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 ANALYZER = "english"
 """The analyser of a new file."""
@@ -88,6 +88,12 @@ CREATE TABLE vectors (
     fact INTEGER PRIMARY KEY REFERENCES facts (id),
     data BLOB NOT NULL                -- little-endian float32
 );
+CREATE TABLE staged (
+    fact INTEGER NOT NULL REFERENCES facts (id),
+    space TEXT NOT NULL,            -- the embedder that made it; see staging.py
+    data BLOB,                      -- as in vectors; null for a text without direction
+    PRIMARY KEY (fact, space)
+);
 CREATE TABLE edges (
     id INTEGER PRIMARY KEY,
     namespace INTEGER NOT NULL REFERENCES namespaces (id),
@@ -141,6 +147,16 @@ CREATE TABLE kv (
 """,
     3: f"ALTER TABLE state ADD COLUMN analyzer TEXT NOT NULL DEFAULT '{ANALYZER}';",
     4: "ALTER TABLE facts ADD COLUMN mentions TEXT;",
+    # Where an embedder made vectors, most facts without one were to have none.
+    5: """
+CREATE TABLE staged (
+    fact INTEGER NOT NULL REFERENCES facts (id),
+    space TEXT NOT NULL,            -- the embedder that made it; see staging.py
+    data BLOB,                      -- as in vectors; null for a text without direction
+    PRIMARY KEY (fact, space)
+);
+UPDATE facts SET vector = 3 WHERE vector = 0 AND (SELECT space FROM state) IS NOT NULL;
+""",
 }
 """Statements that lead from a version to the next, by the version they start from."""
 

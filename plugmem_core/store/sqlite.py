@@ -23,6 +23,7 @@ from plugmem_core.errors import (
 from plugmem_core.store.connecting import connect, mark, reading_uri
 from plugmem_core.store.encoding import decode_vector, text_digest
 from plugmem_core.store.rows import (
+    DECLINED,
     NO_VECTOR,
     PENDING,
     STORED,
@@ -466,6 +467,7 @@ class SqliteStore:
                     "edge_versions": "SELECT count(*) FROM edges",
                     "pending": "SELECT count(*) FROM facts "
                     "WHERE vector = 2 AND forgotten_at IS NULL",
+                    "staged": "SELECT count(DISTINCT fact) FROM staged",
                     "bytes": "SELECT page_count * page_size "
                     "FROM pragma_page_count(), pragma_page_size()",
                 }.items()
@@ -601,7 +603,7 @@ _RULES = (
         "the vector of fact {0} has another dimension",
     ),
     (
-        f"SELECT id FROM facts WHERE vector NOT IN ({NO_VECTOR}, {STORED}, {PENDING})",
+        f"SELECT id FROM facts WHERE vector NOT IN ({NO_VECTOR}, {STORED}, {PENDING}, {DECLINED})",
         "fact {0} has an unknown vector state",
     ),
 )

@@ -23,7 +23,15 @@ from plugmem_core.store.encoding import (
     text_digest,
 )
 from plugmem_core.store.erasing import Erased, Eraser
-from plugmem_core.store.rows import NO_VECTOR, PENDING, STORED, AliasRow, FactRow, Vector
+from plugmem_core.store.rows import (
+    DECLINED,
+    NO_VECTOR,
+    PENDING,
+    STORED,
+    AliasRow,
+    FactRow,
+    Vector,
+)
 from plugmem_core.store.writes import Name
 
 Outcome = Literal["created", "unchanged", "revised"]
@@ -45,6 +53,7 @@ class FactWrite:
     expires_at: int | None
     links: Sequence[tuple[str, Name]]
     vector: Vector | None
+    space: str | None = None  # of the embedder that made the vector, if one did
     embed: bool = True
     pending: bool = False
     keep_vector: bool = False  # of the fact it supersedes, when it brings none
@@ -54,7 +63,9 @@ class FactWrite:
         """How its row stands in the matter of vectors."""
         if self.vector is not None:
             return STORED
-        return PENDING if self.pending else NO_VECTOR
+        if self.pending:
+            return PENDING
+        return NO_VECTOR if self.embed else DECLINED
 
 
 @dataclass(slots=True)
@@ -194,6 +205,7 @@ class Transaction(EdgeWrites):
         for fact in ids:
             revises = self.fact(fact).revises
             self._sql.execute("DELETE FROM vectors WHERE fact = ?", (fact,))
+            self._sql.execute("DELETE FROM staged WHERE fact = ?", (fact,))
             self._sql.execute("DELETE FROM facts WHERE id = ?", (fact,))
             self._sql.execute("INSERT INTO purges VALUES (?, ?)", (fact, self.state.change))
             for successor in self._select_facts("revises = ?", (fact,)):
@@ -201,7 +213,7 @@ class Transaction(EdgeWrites):
         self._purged.extend(ids)
         return len(ids)
 
-    def _begin_another_past(self) -> None:
+    def begin_another_past(self) -> None:
         """Let every handle make its index anew: of this change there are no rows to follow."""
         self.state = self.state._replace(uuid=uuid4().hex, checkpoint=None)
         self._another_past = True
@@ -221,7 +233,7 @@ class Transaction(EdgeWrites):
         """Remove rows for good, and give the file another past; see `Eraser.erase`."""
         erased = Eraser(self._sql).erase(facts, entities, namespaces)
         self.release_space()
-        self._begin_another_past()
+        self.begin_another_past()
         for known in (self._namespaces, self._entities, self._relations):
             known.clear()
         return erased
@@ -231,12 +243,12 @@ class Transaction(EdgeWrites):
         if not self.state.dim or self._sql.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
             return False
         self.state = self.state._replace(dim=0, space=None)
-        self._begin_another_past()
+        self.begin_another_past()
         return True
 
     def complete_vector(self, fact: int, vector: Vector | None) -> bool:
-        """Give a fact the vector it waits for, if it still does; `None` ends the waiting."""
-        rows = self._select_facts("id = ? AND vector = 2", (fact,))
+        """Give a fact the vector it has not got yet; `None` when its text has no direction."""
+        rows = self._select_facts(f"id = ? AND vector IN ({NO_VECTOR}, {PENDING})", (fact,))
         for row in rows:
             if vector is not None:
                 self._put_vector(fact, vector)
@@ -388,7 +400,9 @@ class Transaction(EdgeWrites):
                 "give no earlier instant, or forget that fact first"
             )
         self._close(target, self._now if fact.valid_from is None else fact.valid_from)
-        if fact.keep_vector and fact.vector is None and target.vector != NO_VECTOR:
+        if fact.keep_vector and fact.vector is None and target.vector == DECLINED:
+            fact.embed = False
+        elif fact.keep_vector and fact.vector is None and target.vector != NO_VECTOR:
             # What an embedder made, or was to make, is of the text; a caller's is of the fact.
             by_caller = self.state.space is None
             if target.vector == STORED and (by_caller or fact.text == target.text):
@@ -402,7 +416,7 @@ class Transaction(EdgeWrites):
         if fact.vector is not None and not self._has_vector(row.id, fact.vector):
             self._put_vector(row.id, fact.vector)
             confirmed = confirmed._replace(vector=STORED)
-        elif fact.pending and row.vector == NO_VECTOR:
+        elif fact.pending and row.vector in (NO_VECTOR, DECLINED):
             confirmed = confirmed._replace(vector=PENDING)
         if confirmed != row or row.id in self._new_vectors:
             return self._update_fact(confirmed)

@@ -45,7 +45,7 @@ class FactRecord(NamedTuple):
     closed_at: int | None
     expires_at: int | None
     revises: int | None
-    vector: int  # NO_VECTOR, STORED or PENDING
+    vector: int  # NO_VECTOR, STORED, PENDING or DECLINED
     data: bytes | None  # the vector, if it is stored
 
 

@@ -114,6 +114,12 @@ class Verbs:
         engine.sync()
         return engine
 
+    def _outside(self, verb: str) -> Engine:
+        """Return the engine for a verb that has transactions of its own."""
+        if self._engine.shared is not None:
+            raise InvalidInputError(f"{verb} is no part of a transaction; call it outside")
+        return self._ready()
+
     def _visible(self, namespace: Namespace, *, current: bool = False, below: bool = True) -> Scope:
         """Return the scope of what a namespace may see at all, or of its current facts."""
         # Every instant of validity: listings show what is planned, too.

@@ -130,22 +130,20 @@ class Drafting(Verbs):
             for fact in bare:
                 fact.pending = True
             return
-        vectors = engine.embed([fact.text for fact in bare])
+        vectors, space = engine.embed([fact.text for fact in bare])
         for fact in bare:
             fact.pending = fact.text not in vectors
-            fact.vector = vectors.get(fact.text)
+            fact.vector, fact.space = vectors.get(fact.text), space
 
-    def _claim_space(self, transaction: Transaction, vectors: Iterable[Vector | None]) -> None:
-        """Let the first vector decide the file's dimension and model."""
+    def _claim_space(self, transaction: Transaction, fact: FactWrite) -> None:
+        """Let the first vector decide the file's dimension and model.
+
+        One that was made before this handle went over to another embedder is made anew.
+        """
         vectorizer = self._engine.vectorizer
-        for vector in vectors:
-            if vector is None:
-                continue
-            if not transaction.state.dim:
-                transaction.claim_space(len(vector), vectorizer.space)
-            # Once more under the lock: another process may have decided meanwhile.
-            vectorizer.check_space(transaction.state)
-            check_vector(vector, "vector", transaction.state.dim)
+        if fact.space not in (None, vectorizer.space):
+            fact.vector, fact.pending = None, True
+        vectorizer.claim(transaction, [fact.vector])
 
     def _complete(
         self,
@@ -171,6 +169,8 @@ class Drafting(Verbs):
             raise InvalidInputError("links needs an entity to start from; give entity as well")
         embedded = "text" in given and self._engine.vectorizer.embedder is not None
         draft.keep_vector = "vector" not in given and not embedded
+        if "vector" in given and "text" not in given:  # one that is taken away is not missed
+            draft.embed = draft.vector is not None
 
 
 def about_one(place: int, error: E) -> E:

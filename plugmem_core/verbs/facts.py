@@ -162,7 +162,7 @@ class FactVerbs(Drafting):
         with engine.writing() as transaction:
             similar = self._similar_before(fact)
             if not similar:
-                self._claim_space(transaction, [fact.vector])
+                self._claim_space(transaction, fact)
                 written = transaction.remember(fact)
         if similar:
             return GuardedReceipt(None, similar, checked=True)
@@ -259,7 +259,7 @@ class FactVerbs(Drafting):
             if wanted is not None:
                 target = self._expected(transaction, target, wanted, scope)
             self._complete(draft, target, given, transaction)
-            self._claim_space(transaction, [draft.vector])
+            self._claim_space(transaction, draft)
             written = transaction.revise(target, draft)
         return Receipt(written.row.id, written.outcome, (), _vector_state(written.row))
 
@@ -462,7 +462,7 @@ class FactVerbs(Drafting):
             written = []
             for at, fact in enumerate(facts):
                 try:
-                    self._claim_space(transaction, [fact.vector])
+                    self._claim_space(transaction, fact)
                     written.append(transaction.remember(fact))
                 except (InvalidInputError, VectorSpaceError) as error:
                     if name is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from plugmem_core.engine import Engine
-from plugmem_core.errors import InvalidInputError, StorageError
+from plugmem_core.errors import StorageError
 from plugmem_core.index import remove_checkpoint
 from plugmem_core.inputs import check_namespace
 from plugmem_core.model import Namespace
@@ -151,11 +151,6 @@ class MovingVerbs(Verbs):
     abackup = twin(backup)
     aexport_jsonl = twin(export_jsonl)
     aimport_jsonl = twin(import_jsonl)
-
-    def _outside(self, verb: str) -> Engine:
-        if self._engine.shared is not None:
-            raise InvalidInputError(f"{verb} is no part of a transaction; call it outside")
-        return self._ready()
 
 
 @contextmanager

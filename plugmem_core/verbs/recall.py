@@ -7,7 +7,7 @@ from plugmem_core.clock import Instant
 from plugmem_core.engine import Engine
 from plugmem_core.errors import NotFoundError
 from plugmem_core.index import MetEdges
-from plugmem_core.inputs import VectorLike, check_id
+from plugmem_core.inputs import VectorLike, check_id, check_vector
 from plugmem_core.kernels import OPEN, IdSet
 from plugmem_core.model import SOURCES, Namespace, RecalledFact
 from plugmem_core.recall import (
@@ -236,19 +236,33 @@ class RecallVerbs(Verbs):
         return engine.vectorizer.expected_dim(engine.state)
 
     def _rank(self, engine: Engine, query: Query) -> _Found:
-        note = None
-        vector = query.vector
-        wanted = "vector" in query.sources and engine.vectorizer.embedder is not None
-        if vector is None and query.text and wanted:
-            vector, note = engine.vectorizer.query(query.text, engine.state)
+        vector, note, past = self._question(engine, query)
         while True:
             passing = None
             if query.where is not None:
                 passing, change = engine.passing(query.where)
             now = engine.clock()
             with engine.gate:
-                if passing is None or engine.index.change == change:
+                left = vector is not None and engine.index.past != past
+                if not left and (passing is None or engine.index.change == change):
                     return self._rank_inside(engine, query, vector, now, passing, note)
+            if left:  # the vectors that it was made for are no longer those of the file
+                engine.sync()
+                vector, note, past = self._question(engine, query)
+
+    @staticmethod
+    def _question(engine: Engine, query: Query) -> tuple[Vector | None, str | None, str]:
+        """Return a question's vector, why there is none, and the past of the file it is for."""
+        wanted = "vector" in query.sources and engine.vectorizer.embedder is not None
+        if query.vector is None and not (query.text and wanted):
+            return None, None, ""
+        with engine.gate:  # both change together
+            vectorizer, state = engine.vectorizer, engine.state
+        if query.vector is None:
+            return *vectorizer.query(query.text or "", state), state.uuid
+        if len(query.vector) != state.dim:
+            check_vector(query.vector, "vector", state.dim)
+        return query.vector, None, state.uuid
 
     def _rank_inside(
         self,

@@ -87,7 +87,7 @@ class Crashes:
             print("cut off was", cut_off := calls[acknowledged])
             self._follow(cut_off)
             self.tried["calls written, but not acknowledged"] += 1
-            if cut_off[0] in ("maintain", "transaction"):
+            if cut_off[0] in ("maintain", "reembed", "transaction"):
                 self._finish_vectors(memory)
         assert_agree(memory, self._model)
         assert memory.verify().problems == ()

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from naive import NaiveMemory
+from naive_rules import BATCH
 
 from durability.elsewhere import Call
 from plugmem_core import Namespace, PlugmemError
@@ -143,7 +144,8 @@ def _erase(chance: random.Random, model: NaiveMemory) -> Call:
 
 
 def _care(chance: random.Random, _: NaiveMemory) -> Call:
-    return chance.choice(["maintain", "checkpoint", "checkpoint", "rebuild"]), (), {}
+    verb = chance.choice(["maintain", "reembed", "checkpoint", "checkpoint", "rebuild"])
+    return verb, (), {"batch": BATCH} if verb == "reembed" else {}
 
 
 def _embedder(chance: random.Random, _: NaiveMemory) -> Call:

@@ -255,6 +255,7 @@ FIRST = (
     "DROP TABLE kv",
     "ALTER TABLE state DROP COLUMN analyzer",
     "ALTER TABLE facts DROP COLUMN mentions",
+    "DROP TABLE staged",
     "PRAGMA user_version = 1",
 )
 DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
@@ -421,3 +422,30 @@ def test_durability_is_sqlites_synchronous_setting(
         memory.remember("a fact")
         writer = memory._engine.store._writer
         assert writer.execute("PRAGMA synchronous").fetchone() == (pragma,)
+
+
+# -- before the sixth version: nothing was staged, and nobody could say that he wants no vector
+
+FIFTH = ("DROP TABLE staged", "UPDATE facts SET vector = 0 WHERE vector = 3")
+
+
+def test_facts_that_an_embedder_left_without_a_vector_stay_so(path: Path) -> None:
+    embedder = HashingEmbedder(8)
+    with Memory.open(path, embedder=embedder) as memory:
+        memory.remember("one", embed=False)
+        memory.remember("two")
+    sql(path, *FIFTH, "PRAGMA user_version = 5")
+    with Memory.open(path, embedder=embedder) as memory:
+        assert memory.reembed().embedded == 0
+        assert memory.reembed(HashingEmbedder(4)).embedded == 1
+        assert memory.verify().ok
+
+
+def test_facts_of_a_memory_without_an_embedder_may_still_get_one(path: Path) -> None:
+    with Memory.open(path) as memory:
+        memory.remember("one")
+        memory.remember("two", vector=[1.0, 0.0])
+    sql(path, *FIFTH, "PRAGMA user_version = 5")
+    with Memory.open(path) as memory:
+        assert memory.reembed(HashingEmbedder(8)).embedded == 2
+        assert memory.verify().ok

@@ -256,7 +256,30 @@ def test_every_table_of_the_schema_is_read(tmp_path: Path) -> None:
             name: [column[1] for column in sql.execute(f"PRAGMA table_info({name})")]
             for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         }
+    # What waits there for a re-embedding is made again.
+    assert tables.pop("staged") == ["fact", "space", "data"]
     assert tables == {name: list(row._fields) for name, row in TABLES.items()}
+
+
+def test_staged_vectors_are_not_taken_for_others(tmp_path: Path) -> None:
+    def stop(done: int, total: int | None) -> None:
+        if done == 200:
+            raise InterruptedError
+
+    with Memory.open(tmp_path / "m", embedder=HashingEmbedder(8)) as memory:
+        memory.remember_many({"text": text_of(number)} for number in range(COUNT))
+        facts = facts_of(memory)
+        with pytest.raises(InterruptedError):
+            memory.reembed(HashingEmbedder(16), batch=100, progress=stop)
+    damaged = bytearray((tmp_path / "m").read_bytes())
+    damaged[100:110] = bytes(10)  # the root of the schema: every page has to tell whose it is
+    (tmp_path / "m").write_bytes(damaged)
+    salvage(tmp_path / "m", tmp_path / "saved")
+    with Memory.open(tmp_path / "saved") as memory:
+        assert facts_of(memory) == facts
+        assert memory.verify().ok
+        vectors = [one for one in memory.vectors([*facts]) if one is not None]
+        assert {len(one) for one in vectors} <= {8}
 
 
 # -- with damage

@@ -21,7 +21,7 @@ VERBS = [
     "explain_absent", "stats", "verify", "rebuild", "checkpoint", "maintain", "close", "open",
     "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces", "embed_query",
     "put_values", "get_values", "delete_values", "keys", "neighbours", "erase",
-    "backup", "export_jsonl", "import_jsonl",
+    "backup", "export_jsonl", "import_jsonl", "reembed",
 ]  # fmt: skip
 
 
@@ -87,6 +87,7 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("rebuild", (), {}),
     ("checkpoint", (), {}),
     ("maintain", (), {}),
+    ("reembed", (HashingEmbedder(8),), {}),
     ("verify", (), {}),
     ("erase", (), {"key": "k"}),
     ("backup", ("copy",), {}),
