@@ -22,6 +22,7 @@ VERBS = [
     "write", "end", "set_ttl", "get_by_keys", "vectors", "namespaces", "embed_query",
     "put_values", "get_values", "delete_values", "keys", "neighbours", "erase",
     "backup", "export_jsonl", "import_jsonl", "reembed",
+    "mentions", "find_mentions",
 ]  # fmt: skip
 
 
@@ -88,6 +89,8 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("checkpoint", (), {}),
     ("maintain", (), {}),
     ("reembed", (HashingEmbedder(8),), {}),
+    ("find_mentions", (), {}),
+    ("mentions", (0,), {}),
     ("verify", (), {}),
     ("erase", (), {"key": "k"}),
     ("backup", ("copy",), {}),
