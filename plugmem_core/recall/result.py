@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from typing import Any
 
 from plugmem_core.index import MetEdges
 from plugmem_core.model import Edge, Listed, RecalledFact, fact_row, html_table
@@ -38,7 +39,13 @@ class RecallResult(Listed[RecalledFact]):
     @cached_property
     def rendered(self) -> str:
         """The facts and edges as a block for a prompt; stored text cannot break out of its line."""
-        return render(self.facts, ()) if self.met is None else render_met(self.facts, self.met)
+        if self.met is None:
+            return render(self.facts, self.edges)
+        return render_met(self.facts, self.met)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # With the edges themselves: what makes them knows the names of the whole file.
+        return _with_edges, (self.facts, self.edges, self.truncated, self.explanation)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RecallResult):
@@ -70,3 +77,14 @@ class RecallResult(Listed[RecalledFact]):
             for edge in self.edges
         )
         return html_table(rows) + (f"<ul>{edges}</ul>" if edges else "")
+
+
+def _with_edges(
+    facts: tuple[RecalledFact, ...],
+    edges: tuple[Edge, ...],
+    truncated: bool,  # noqa: FBT001 - as it was pickled
+    explanation: Explanation | None,
+) -> RecallResult:
+    result = RecallResult(facts, None, truncated, explanation)
+    result.__dict__["edges"] = edges
+    return result

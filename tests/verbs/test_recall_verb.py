@@ -1,6 +1,8 @@
 """`recall`: conditions act on every source, limits and budgets hold, and scores add up."""
 
+import copy
 import itertools
+import pickle
 from pathlib import Path
 from typing import Any, Never
 
@@ -448,3 +450,16 @@ def test_answers_do_not_depend_on_what_happened_to_the_index(
     assert answers(reader) == before
     memory.close()
     assert answers(open_memory(tmp_path / "m.db", clock=clock)) == before
+
+
+def test_a_result_can_be_pickled_with_its_edges_and_nothing_else(memory: Memory) -> None:
+    memory.remember("Mara likes tea", entity="Mara")
+    memory.link("Mara", "knows", "Ivo")
+    memory.remember("else", entity="Somebody Secret", namespace=("else",))
+    found = memory.recall("Mara", namespace=(), below=False, explain=True)
+    pickled = pickle.dumps(found)
+    assert b"Secret" not in pickled
+    again = pickle.loads(pickled)
+    assert (again, again.rendered, again.edges) == (found, found.rendered, found.edges)
+    assert len(again.edges) == 1
+    assert copy.deepcopy(found) == found
