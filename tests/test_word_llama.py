@@ -84,18 +84,21 @@ def test_a_long_text_does_not_make_a_batch_of_short_ones_long(
 ) -> None:
     class Counting:
         def __init__(self) -> None:
-            self.sizes: list[int] = []
+            self.batches: list[list[str]] = []
 
         def embed(self, texts: list[str], batch_size: int) -> Any:
-            self.sizes.append(len(texts) * max(map(len, texts)))
+            assert batch_size == len(texts)
+            self.batches.append(texts)
             return np.ones((len(texts), 64), np.float32)
 
     counting = Counting()
     monkeypatch.setattr(embedder, "_model", counting)
-    vectors = embedder.embed_documents(["tea"] * 1_000 + ["t" * 60_000] + ["rye"] * 1_000)
-    assert len(vectors) == 2_001
-    assert max(counting.sizes) <= module.CHARACTERS
-    assert len(counting.sizes) == 2
+    texts = ["tea"] * 1_000 + ["t" * 60_000] + ["rye"] * 1_000
+    assert len(embedder.embed_documents(texts)) == 2_001
+    assert counting.batches.pop() == ["t" * 60_000]
+    assert sum(map(len, counting.batches)) == 2_000
+    assert all(len(batch) * 3 <= module.CHARACTERS for batch in counting.batches)
+    assert len(counting.batches) == 2
 
 
 def test_no_texts_have_no_vectors(embedder: WordLlamaEmbedder) -> None:

@@ -19,8 +19,8 @@ MODEL = "l2_supercat"
 DIMS = (64, 128, 256)
 """Dimensions that the weights in the package can be cut to."""
 
-CHARACTERS = 65_536
-"""Characters of one batch: it is padded to its longest text, at a kilobyte a token."""
+CHARACTERS = 4_096
+"""Most characters of a batch of several: padded, at a kilobyte a token, it fits the cache."""
 
 
 class WordLlamaEmbedder:

@@ -64,7 +64,7 @@ class FactVerbs(Drafting):
             key: Your own id for the fact.
             namespace: The scope it lives in.
             ttl: Seconds after which it disappears.
-            embed: Whether the embedder may make a vector.
+            embed: Whether the embedder may make a vector, now or in a later `reembed`.
 
         Returns:
             The id, what happened, similar facts of the same entity, and how the vector is.
