@@ -68,6 +68,7 @@ from plugmem_core.moving import Loss, SalvageReport, TransferReport
 from plugmem_core.moving.salvaging import salvage
 from plugmem_core.recall import Absence, Evidence, Explanation, FactExplanation, RecallResult
 from plugmem_core.retention import Retain
+from plugmem_core.work import Work
 
 __all__ = [
     "Absence",
@@ -130,6 +131,7 @@ __all__ = [
     "VectorSpaceError",
     "VerifyReport",
     "WordLlamaEmbedder",
+    "Work",
     "WrongTypeError",
     "salvage",
 ]

@@ -27,6 +27,7 @@ from plugmem_core.verbs import (
     ValueVerbs,
 )
 from plugmem_core.verbs.base import Closing, twin
+from plugmem_core.work import Work, counting
 
 
 class Memory(
@@ -181,6 +182,22 @@ class Memory(
             yield
         if outermost and shared.owes_vectors:
             self._make_pending_vectors()
+
+    @contextmanager
+    def counting(self) -> Iterator[Work]:
+        """Count what the calls of this thread look at and write in the block.
+
+        Counts mean the same on every machine, however busy, which times do not.
+
+        >>> memory = Memory.open(":memory:")
+        >>> _ = memory.remember("the tide is out")
+        >>> with memory.counting() as work:
+        ...     _ = memory.recall("tide")
+        >>> work.postings, work.rows
+        (1, 1)
+        """
+        with counting(self.path) as work:
+            yield work
 
     def close(self) -> None:
         """Save a checkpoint and let go of the file; closing twice is fine.

@@ -19,7 +19,7 @@ PUBLIC = {
         NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError RecallResult
         RecalledFact Receipt ReembedReport Retain SalvageReport ServiceError Similar
         StaleCursorError Stats StorageError Tag TagPage TooLargeError TransferReport VectorSpace
-        VectorSpaceError VerifyReport WordLlamaEmbedder WrongTypeError salvage
+        VectorSpaceError VerifyReport WordLlamaEmbedder Work WrongTypeError salvage
     """,
     langchain_plugmem: """
         ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory

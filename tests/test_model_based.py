@@ -532,7 +532,7 @@ DRIVEN = """
     set_ttl stats tags transaction unlink vectors verify write
 """
 LEFT_OUT = """
-    check_vectors embed_query find_mentions get mentions
+    check_vectors counting embed_query find_mentions get mentions
 """  # they change nothing others show, or ask what others are asked
 
 

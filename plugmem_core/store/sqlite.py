@@ -40,6 +40,7 @@ from plugmem_core.store.rows import (
 from plugmem_core.store.schema import prepare
 from plugmem_core.store.transaction import Transaction
 from plugmem_core.store.writes import FindMentions
+from plugmem_core.work import tally
 
 MEMORY = ":memory:"
 
@@ -499,6 +500,7 @@ class SqliteStore:
                 batch = ids[start : start + _BATCH]
                 marks = ",".join("?" * len(batch))
                 rows += self._reader.execute(f"{query} ({marks})", batch).fetchall()
+        tally.rows += len(rows)
         return rows
 
     @staticmethod

@@ -463,3 +463,27 @@ def test_a_result_can_be_pickled_with_its_edges_and_nothing_else(memory: Memory)
     assert (again, again.rendered, again.edges) == (found, found.rendered, found.edges)
     assert len(again.edges) == 1
     assert copy.deepcopy(found) == found
+def test_edges_are_as_they_were_at_the_recall_whenever_they_are_looked_at(
+    open_memory: OpenMemory, clock: Clock
+) -> None:
+    memory = open_memory()
+    memory.remember("Mara visits the shop", entity="Mara", links=[("visits", "shop")])
+    at_once, late, copied = (memory.recall(entities=["Mara"]) for _ in range(3))
+    edges, rendered = at_once.edges, at_once.rendered
+    assert [(edge.src, edge.relation, edge.dst) for edge in edges] == [("Mara", "visits", "shop")]
+    clock.now += DAY
+    memory.rename_entity("Mara", "Mara Holt")
+    memory.unlink("Mara Holt", "visits", "shop")
+    memory.forget(0)
+    memory.maintain()
+    assert (late.rendered, late.edges) == (rendered, edges)
+    assert late == at_once
+    for other in (pickle.loads(pickle.dumps(copied)), copy.deepcopy(late), copy.copy(late)):
+        assert (other, other.rendered, repr(other)) == (at_once, rendered, repr(at_once))
+
+
+def test_lines_of_edges_follow_a_change_of_name(memory: Memory) -> None:
+    memory.link("Mara", "visits", "shop")
+    assert "- links: Mara —visits→ shop" in memory.recall(entities=["shop"]).rendered
+    memory.rename_entity("Mara", "Mara Holt")
+    assert "- links: Mara Holt —visits→ shop" in memory.recall(entities=["shop"]).rendered
