@@ -463,6 +463,8 @@ def test_a_result_can_be_pickled_with_its_edges_and_nothing_else(memory: Memory)
     assert (again, again.rendered, again.edges) == (found, found.rendered, found.edges)
     assert len(again.edges) == 1
     assert copy.deepcopy(found) == found
+
+
 def test_edges_are_as_they_were_at_the_recall_whenever_they_are_looked_at(
     open_memory: OpenMemory, clock: Clock
 ) -> None:
