@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from benchmarks.frameworks import framework_peers
 from benchmarks.ours import RANKINGS, our_system, our_systems
 from benchmarks.peers import plain_peers
 from benchmarks.systems import System
+from benchmarks.wheel import wheel_peers
 
 
 def every_system() -> list[System]:
     """Return all there are, peers first."""
-    return [*plain_peers(), *our_systems()]
+    return [*plain_peers(), *framework_peers(), *wheel_peers(), *our_systems()]
 
 
 def choose_systems(patterns: Sequence[str]) -> list[System]:

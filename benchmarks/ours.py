@@ -105,9 +105,9 @@ class _Hands:
 
 
 def _write(prepared: Prepared, path: Path, config: MemoryConfig) -> None:
-    """Store each document as a fact; what was said at one time in one transaction."""
+    """Store each document that is not blank; what was said at one time in one transaction."""
     hands = _Hands()
-    documents = enumerate(prepared.collection.documents)
+    documents = (one for one in enumerate(prepared.collection.documents) if one[1].text.strip())
     with Memory.open(path, config=config, dim=prepared.dim, clock=hands.tell) as memory:
         for (_, at), batch in groupby(documents, key=lambda one: (one[1].space, one[1].at)):
             hands.now = at

@@ -1,6 +1,5 @@
 """Peers in a few lines each: BM25 of two packages, vectors, and their fusion by rank."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from benchmarks.collections import Document
 from benchmarks.metrics import K
+from benchmarks.names import words_of
 from benchmarks.systems import Ask, Prepared, System
 
 RRF = 60  # Cormack, Clarke and Büttcher, 2009
@@ -24,27 +24,25 @@ Rank: TypeAlias = Callable[[int], Sequence[int]]
 Ranker: TypeAlias = Callable[[Prepared, Sequence[int]], Rank]
 """Makes the documents at some places ready to be ranked."""
 
-_words = re.compile(r"\w+").findall
-
 
 def plain_peers() -> list[System]:
     """Return BM25, vectors, and both fused."""
     return [
-        _system("rank-bm25", rank_bm25),
-        _system("bm25s", partial(rank_bm25s, stem=False)),
-        _system("bm25s + stemming", partial(rank_bm25s, stem=True)),
-        _system("dense", rank_dense, vectors=True),
-        _system("rank fusion", partial(rank_fused, stem=False), vectors=True),
-        _system("rank fusion + stemming", partial(rank_fused, stem=True), vectors=True),
+        ranking_system("rank-bm25", rank_bm25),
+        ranking_system("bm25s", partial(rank_bm25s, stem=False)),
+        ranking_system("bm25s + stemming", partial(rank_bm25s, stem=True)),
+        ranking_system("dense", rank_dense, vectors=True),
+        ranking_system("rank fusion", partial(rank_fused, stem=False), vectors=True),
+        ranking_system("rank fusion + stemming", partial(rank_fused, stem=True), vectors=True),
     ]
 
 
 def rank_bm25(prepared: Prepared, places: Sequence[int]) -> Rank:
     """Okapi BM25 of the package rank-bm25, over lower-cased words."""
     package: Any = import_module("rank_bm25")
-    index = package.BM25Okapi([_words(one.text.lower()) for one in _documents(prepared, places)])
+    index = package.BM25Okapi([words_of(one.text) for one in documents_of(prepared, places)])
     questions = prepared.collection.questions
-    return lambda place: _best(index.get_scores(_words(questions[place].text.lower())))
+    return lambda place: _best(index.get_scores(words_of(questions[place].text)))
 
 
 def rank_bm25s(prepared: Prepared, places: Sequence[int], *, stem: bool) -> Rank:
@@ -53,7 +51,7 @@ def rank_bm25s(prepared: Prepared, places: Sequence[int], *, stem: bool) -> Rank
     stemmer = import_module("Stemmer").Stemmer("english") if stem else None
     cut = partial(package.tokenize, stopwords="en", stemmer=stemmer, show_progress=False)
     index = package.BM25(method="lucene")
-    index.index(cut([one.text for one in _documents(prepared, places)]), show_progress=False)
+    index.index(cut([one.text for one in documents_of(prepared, places)]), show_progress=False)
     questions = prepared.collection.questions
     depth = min(DEPTH, len(places))
 
@@ -98,7 +96,13 @@ def fuse(lists: Sequence[Sequence[int]]) -> list[int]:
     return sorted(scores, key=lambda one: (-scores[one], one))
 
 
-def _system(name: str, ranker: Ranker, *, vectors: bool = False) -> System:
+def documents_of(prepared: Prepared, places: Sequence[int]) -> list[Document]:
+    """Return the documents at some places."""
+    return [prepared.collection.documents[place] for place in places]
+
+
+def ranking_system(name: str, ranker: Ranker, *, vectors: bool = False) -> System:
+    """Return a system that ranks the documents of each space apart."""
     return System(name, partial(_open, ranker=ranker), vectors)
 
 
@@ -112,10 +116,6 @@ def _open(prepared: Prepared, folder: Path, ranker: Ranker) -> Iterator[Ask]:  #
         return [documents[places[one]].id for one in rankers[space](place)[:K]]
 
     yield ask
-
-
-def _documents(prepared: Prepared, places: Sequence[int]) -> list[Document]:
-    return [prepared.collection.documents[place] for place in places]
 
 
 def _best(scores: npt.NDArray[Any], least: float = 0.0) -> list[int]:

@@ -75,7 +75,7 @@ def run_all(
             try:
                 runs[system.name] = run(system, prepared, Path(folder))
             except (ModuleNotFoundError, ConfigError) as error:
-                skipped[system.name] = str(error)
+                skipped[system.name] = str(error).split(";")[0]
     return runs
 
 
@@ -91,7 +91,7 @@ def run(system: System, prepared: Prepared, folder: Path) -> Run:
             times.append(1e3 * (time.perf_counter() - begun))
             texts = [prepared.by_id[question.space, one].text for one in found]
             tokens = sum(len(text.encode()) // 4 + 1 for text in texts)
-            scores.append(measure(found, question.grades, tokens))
+            scores.append(measure(list(dict.fromkeys(found)), question.grades, tokens))
     return Run(scores, times, opened)
 
 

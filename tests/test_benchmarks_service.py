@@ -124,7 +124,7 @@ def test_sentences_end_at_stops_unless_they_are_short(load: Load, text: str, exp
 
 def test_titles_are_mentioned_as_whole_words_only(load: Load) -> None:
     titles = {("tarn",): "Tarn", ("otter", "falls"): "Otter Falls"}
-    mentioned = load("multihop").mentioned
+    mentioned = load("names").mentioned
     assert mentioned("From Otter  falls to the TARN, tarn!", titles, 2) == ["Otter Falls", "Tarn"]
     assert mentioned("Otters fall into tarns.", titles, 2) == []
 
