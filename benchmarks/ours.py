@@ -117,7 +117,7 @@ def _write(prepared: Prepared, path: Path, config: MemoryConfig) -> None:
 
 def _fact(document: Document, prepared: Prepared, place: int) -> dict[str, Any]:
     return {
-        "text": document.text,
+        "text": document.text if document.text.strip() else "(blank)",  # one of Cranfield's is
         "entity": document.entity,
         "key": document.id,
         "namespace": _namespace(document.space),

@@ -10,7 +10,7 @@ from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
 from plugmem_core.recall.fusion import Weights, deepest_rank, fuse_ranks, weigh
 from plugmem_core.recall.query import Query
-from plugmem_core.recall.scope import build_scope, looks_back, passing_facts
+from plugmem_core.recall.scope import build_scope, clocks, looks_back, passing_facts
 from plugmem_core.recall.selection import Row
 from plugmem_core.recall.signals import (
     BM25,
@@ -19,14 +19,16 @@ from plugmem_core.recall.signals import (
     TIME,
     VECTOR,
     Scorer,
+    date_evidence,
     entity_evidence,
     link_evidence,
     neighbour_evidence,
     range_evidence,
+    year_evidence,
 )
 from plugmem_core.recall.sources import CANDIDATES, EMPTY, around, lexical, nearest, newest, walk
 from plugmem_core.store import Vector
-from plugmem_core.text import tokenize
+from plugmem_core.text import tokenize, windows_in
 
 
 @dataclass(slots=True)
@@ -104,7 +106,9 @@ def rank(
         limit = min(limit, _deepest(config, weights, asked, query.k + 1, limit))
     walked = _find(index, config, query, vector, ranking, asked, limit, scope, allowed)
     if tuned:
-        ranking.pool = _weigh_signals(index, config, query, vector, ranking, walked, weights, scope)
+        ranking.pool = _weigh_signals(
+            index, config, query, vector, ranking, walked, weights, scope, now
+        )
         ranking.fused = ranking.pool.rank(
             weights.recency, config.half_life_days * DAY_MS, now, index.facts
         )
@@ -150,6 +154,7 @@ def _weigh_signals(
     walked: Walk | None,
     weights: Weights,
     scope: Scope,
+    now: int,
 ) -> Pool:
     """Gather the candidates, with the points that every signal gives them."""
     pool = Pool(len(SIGNALS), len(SOURCES))
@@ -166,6 +171,10 @@ def _weigh_signals(
         entity_evidence(pool, index, walked, config.entity_boost * counts[GRAPH])
     if lists[TIME] and config.date_boost:
         range_evidence(pool, config.date_boost * counts[TIME])
+    if "time" in query.sources:
+        windows = windows_in(query.text or "", clocks(query, now)[0])
+        date_evidence(pool, index, windows, config.date_boost * counts[TIME])
+        year_evidence(pool, index, windows, config.year_boost * counts[TIME])
     if "graph" in query.sources:
         neighbour_evidence(pool, index, scorer, scope, config)
         link_evidence(pool, index, scorer, scope, config)

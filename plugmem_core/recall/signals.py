@@ -15,6 +15,7 @@ from plugmem_core.kernels import Pool, Scope, Walk, links_of
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.sources import CANDIDATES
 from plugmem_core.store import Vector
+from plugmem_core.text import Window
 
 SIGNALS = (*SOURCES, "date", "year", "neighbour", "link")
 """The four sources come first, in their order."""
@@ -32,6 +33,9 @@ STARTS = 32
 
 LINKED = 16
 """Facts of an entity that a link may lift, the newest."""
+
+MOST_YEARS = 100
+"""Years of a window that are looked for in texts."""
 
 NO_FLOOR = float("-inf")
 
@@ -101,20 +105,25 @@ def range_evidence(pool: Pool, points: float) -> None:
     pool.placed(TIME, TIME, points, CANDIDATES)
 
 
-def date_evidence(
-    pool: Pool, index: Index, windows: Sequence[tuple[int, int]], points: float
-) -> None:
+def date_evidence(pool: Pool, index: Index, windows: Sequence[Window], points: float) -> None:
     """Lift facts that began to hold, or were recorded, in a window that the question names.
 
     They get `points`; those up to 12 days later half of them. A window is half-open.
     """
-    for start, end in windows:
-        pool.within(DATE, start, end, AFTERMATH, points, index.facts)
+    for window in windows:
+        pool.within(DATE, window.start, window.end, AFTERMATH, points, index.facts)
 
 
-def year_evidence(pool: Pool, index: Index, years: Sequence[int], points: float) -> None:
-    """Give facts whose text names one of the years `points`."""
-    terms, _ = index.lexical.postings.lookup([str(year) for year in years])
+def year_evidence(pool: Pool, index: Index, windows: Sequence[Window], points: float) -> None:
+    """Give facts whose text names a year that the question asks about `points`."""
+    years = {
+        year
+        for first, last in (window.years for window in windows if window.years)
+        for year in range(first, min(last, first + MOST_YEARS) + 1)
+    }
+    if not years:
+        return
+    terms, _ = index.lexical.postings.lookup([str(year) for year in sorted(years)])
     if terms:
         pool.naming(YEAR, index.lexical.postings, terms, points)
 

@@ -2,6 +2,7 @@
 
 from plugmem_core.text.analysis import STEMMER_VERSION, Analyzer
 from plugmem_core.text.checks import check_fact_text, check_text
+from plugmem_core.text.dates import Window, windows_in
 from plugmem_core.text.names import MAX_NAME_BYTES, entity_key
 from plugmem_core.text.stop_words import STOP_WORDS
 from plugmem_core.text.storable import storable
@@ -13,10 +14,12 @@ __all__ = [
     "STOP_WORDS",
     "TOKENIZER_VERSION",
     "Analyzer",
+    "Window",
     "check_fact_text",
     "check_text",
     "entity_key",
     "is_unigram",
     "storable",
     "tokenize",
+    "windows_in",
 ]

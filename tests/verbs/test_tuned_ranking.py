@@ -135,6 +135,8 @@ def test_neighbours_stay_within_filters(tuned: Memory) -> None:
 OFF = {
     "graph": {"entity_boost": 0.0},
     "time": {"date_boost": 0.0},
+    "date": {"date_boost": 0.0},
+    "year": {"year_boost": 0.0},
     "neighbour": {"previous_boost": 0.0, "next_boost": 0.0},
 }
 
@@ -143,9 +145,9 @@ OFF = {
 def test_a_signal_can_be_switched_off(open_memory: OpenMemory, signal: str) -> None:
     def evidence(config: MemoryConfig) -> set[str]:
         memory = open_memory(config=config)
-        for text in ("Mara likes tea", "so do I"):
+        for text in ("Mara likes tea", "so do I in 2024"):
             memory.remember(text, entity="Mara", metadata={"session": "s"})
-        found = memory.recall("Mara and tea", range=(START, START + DAY), explain=True)
+        found = memory.recall("Mara and tea in 2024", range=(START, START + DAY), explain=True)
         return {name for fact in ids(found) for name, x in given(found, fact).items() if x}
 
     assert signal in evidence(TUNED)
@@ -191,3 +193,44 @@ def test_edges_get_what_the_facts_leave(tuned: Memory) -> None:
     assert 0 < len(found.edges) < 20
     assert found.truncated
     assert len(tuned.recall("Mara", token_budget=None).edges) == 20
+
+
+# -- dates that a question names
+
+
+def test_facts_of_the_month_that_is_asked_about_are_lifted(tuned: Memory, clock: Clock) -> None:
+    for day, text in (
+        ("2024-02-10", "Ann went to the lake"),
+        ("2024-03-10", "Bob went to the lake"),
+        ("2024-04-05", "Eve went to the lake"),
+    ):
+        clock.set(day)
+        tuned.remember(text)
+    clock.set("2024-06-01")
+    found = tuned.recall("who went to the lake in March?", explain=True)
+    assert ids(found)[0] == 1
+    assert [given(found, fact).get("date", 0.0) for fact in range(3)] == pytest.approx(
+        [0, 0.2, 0.1]
+    )
+    found = tuned.recall("who went to the lake last month?", as_of="2024-03-15", explain=True)
+    assert ids(found)[0] == 0
+
+
+def test_facts_that_became_true_then_are_lifted_too(tuned: Memory) -> None:
+    tuned.remember("moved to Bern", valid_from="2019-05-20")
+    tuned.remember("moved to Basel", valid_from="2021-05-20")
+    assert ids(tuned.recall("who moved in 2019?"))[0] == 0
+    assert ids(tuned.recall("who moved in May 2021?"))[0] == 1
+
+
+def test_texts_that_name_a_year_of_the_question_are_lifted(tuned: Memory) -> None:
+    for text in ("taught in Graz from 1984", "taught in Linz in 1991", "taught in Wels"):
+        tuned.remember(text)
+    found = tuned.recall("who taught between 1982 and 1986?", explain=True)
+    assert [given(found, fact).get("year", 0.0) for fact in range(3)] == pytest.approx([0.2, 0, 0])
+
+
+def test_dates_are_of_time(tuned: Memory) -> None:
+    tuned.remember("taught in Graz in 1984", valid_from="1984-01-01")
+    found = tuned.recall("taught in 1984?", sources=["bm25"], explain=True)
+    assert set(given(found, 0)) == {"bm25"}
