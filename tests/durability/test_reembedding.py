@@ -5,6 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -115,3 +117,37 @@ def test_an_interrupt_leaves_the_old_vectors_or_the_new(path: Path, tmp_path: Pa
             found.append(look(memory))
             finish(memory)
     tell("re-embeddings", {"interrupted": len(found), "before their end": found.count(OLD)})
+
+
+def test_threads_of_the_same_handle_write_and_ask_all_the_while(path: Path) -> None:
+    with Memory.open(path, embedder=HashingEmbedder(OLD)) as memory:
+        begun = threading.Barrier(4)
+
+        def write(name: str) -> None:
+            begun.wait()
+            for number in range(100):
+                memory.remember(f"{name} writes {number}")
+
+        def ask() -> None:
+            begun.wait()
+            for number in range(100):
+                found = memory.recall(text(number % COUNT), explain=True)
+                assert found.facts[0].id == number % COUNT
+                assert found.explanation is not None
+                assert found.explanation.notes == ()
+
+        with ThreadPoolExecutor(3) as pool:
+            work = [pool.submit(write, "Ann"), pool.submit(write, "Bob"), pool.submit(ask)]
+            begun.wait()
+            for dim in (NEW, OLD, NEW):
+                memory.reembed(HashingEmbedder(dim), batch=BATCH)
+            for one in work:
+                one.result()
+        memory.reembed()  # what was embedded by the former model in the moment of a switch
+        facts = list(memory.list_facts(limit=1_000))
+        assert len(facts) == COUNT + 200
+        vectors = memory.vectors([fact.id for fact in facts])
+        for fact, vector in zip(facts, vectors, strict=True):
+            assert vector is not None
+            assert (vector == HashingEmbedder(NEW).embed_query(fact.text)).all()
+        assert memory.verify().problems == ()
