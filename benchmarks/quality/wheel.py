@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.metrics import K
 from benchmarks.names import Names
-from benchmarks.peers import documents_of
-from benchmarks.systems import Ask, Prepared, System
+from benchmarks.quality.metrics import K
+from benchmarks.quality.peers import documents_of
+from benchmarks.quality.systems import Ask, Prepared, System
 
 BATCH = 512  # facts of one transaction
 NO_LIMIT = 1_000_000  # tokens

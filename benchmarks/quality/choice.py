@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from benchmarks.frameworks import framework_peers
-from benchmarks.ours import RANKINGS, our_system, our_systems
-from benchmarks.peers import plain_peers
-from benchmarks.systems import System
-from benchmarks.wheel import wheel_peers
+from benchmarks.quality.frameworks import framework_peers
+from benchmarks.quality.ours import RANKINGS, our_system, our_systems
+from benchmarks.quality.peers import plain_peers
+from benchmarks.quality.systems import System
+from benchmarks.quality.wheel import wheel_peers
 
 
 def every_system() -> list[System]:

@@ -30,6 +30,8 @@ def report(told: Mapping[str, Any]) -> str:
         parts += [_summary(collections, score) for score in SUMMED]
     for name, one in collections.items():
         parts += _collection(name, one)
+    if "tuning" in told:
+        parts.append(_tuning(told["tuning"]))
     parts += [f"Not measured: {name}: {reason}" for name, reason in told["skipped"].items()]
     return "\n\n".join(parts) + "\n"
 
@@ -98,6 +100,31 @@ def _categories(systems: Mapping[str, Any], categories: Mapping[str, int]) -> st
         for name, got in systems.items()
     ]
     return table(head, rows)
+
+
+def _tuning(tuning: Mapping[str, Any]) -> str:
+    """Return what cross-validation chose; no question chose the weights it is asked with."""
+    head = ["left out", "nDCG@10, defaults", "weights chosen on the others", "weights"]
+    rows = [
+        [
+            fold["name"],
+            _number(fold["default"]),
+            _number(fold["chosen"]),
+            _weights(fold["weights"]),
+        ]
+        for fold in tuning["folds"]
+    ]
+    rows.append(["mean", _number(tuning["default"]), _number(tuning["chosen"]), ""])
+    chosen = _weights(tuning["weights of all"])
+    return (
+        f"### Weights by cross-validation, {tuning['tried']} tried\n\n{table(head, rows)}\n\n"
+        f"All questions together choose: {chosen}."
+    )
+
+
+def _weights(weights: Mapping[str, float]) -> str:
+    pairs = (f"{name}={value:g}" for name, value in weights.items())
+    return ", ".join(pairs) or "the defaults"
 
 
 def _pair(got: Mapping[str, Any]) -> str:

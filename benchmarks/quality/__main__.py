@@ -2,7 +2,8 @@
 
 python -m benchmarks.quality --data FOLDER [--encoder none|hashing|wordllama|minilm]
                              [--cache FOLDER] [--collections NAME,…] [--systems PATTERN,…]
-                             [--baseline NAME] [--json FILE] [--markdown FILE]
+                             [--baseline NAME] [--tune]
+                             [--json FILE] [--markdown FILE]
 
 FOLDER is a collection, or has one in each of its folders: locomo.json, or corpus.jsonl,
 queries.jsonl and qrels.tsv (or qrels/test.tsv), the format of BEIR.
@@ -11,20 +12,21 @@ queries.jsonl and qrels.tsv (or qrels/test.tsv), the format of BEIR.
 import argparse
 import json
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks.choice import choose_systems
-from benchmarks.collections import find_collections, read_collection
 from benchmarks.embedders import EMBEDDERS, make_embedder
 from benchmarks.machine import about_machine
-from benchmarks.metrics import K, measure
-from benchmarks.report import report
-from benchmarks.results import Run, sum_up
-from benchmarks.systems import Prepared, System
-from benchmarks.vectors import VectorCache
-from plugmem_core import ConfigError
+from benchmarks.quality.choice import choose_systems
+from benchmarks.quality.collections import find_collections, read_collection
+from benchmarks.quality.measuring import run_all
+from benchmarks.quality.metrics import K
+from benchmarks.quality.report import report
+from benchmarks.quality.results import sum_up
+from benchmarks.quality.systems import Prepared
+from benchmarks.quality.tuning import cross_validate
+from benchmarks.quality.vectors import VectorCache
 
 NO_ENCODER = "none"
 BASELINE = "rank fusion + stemming"
@@ -42,57 +44,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folders = find_collections(options.data)
     if options.collections:
         folders = _named(folders, options.collections.split(","))
+    prepared = [Prepared(read_collection(folder), cache) for folder in folders]
     skipped: dict[str, str] = {}
     collections = {}
-    for folder in folders:
-        prepared = Prepared(read_collection(folder), cache)
-        runs = run_all(systems, prepared, skipped)
-        name = prepared.collection.name
-        collections[name] = sum_up(prepared.collection.questions, runs, baseline)
-    told = {
+    for one in prepared:
+        with tempfile.TemporaryDirectory() as folder:
+            runs = run_all(systems, one, Path(folder), skipped)
+        questions = one.collection.questions
+        collections[one.collection.name] = sum_up(questions, runs, baseline)
+    told: dict[str, Any] = {
         "about": {**about_machine(), "encoder": options.encoder, "k": K},
         "collections": collections,
         "skipped": skipped,
     }
+    if options.tune:
+        with tempfile.TemporaryDirectory() as folder:
+            told["tuning"] = cross_validate(prepared, Path(folder))
     text = report(told)
     print(text)
     if options.json:
         options.json.write_text(json.dumps(told, indent=1), encoding="utf-8")
     if options.markdown:
         options.markdown.write_text(text, encoding="utf-8")
-
-
-def run_all(
-    systems: Sequence[System], prepared: Prepared, skipped: dict[str, str]
-) -> dict[str, Run]:
-    """Ask every system every question; those that cannot are noted with the reason."""
-    runs = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for system in systems:
-            if system.needs_vectors and prepared.documents is None:
-                skipped[system.name] = "it needs an --encoder"
-                continue
-            try:
-                runs[system.name] = run(system, prepared, Path(folder))
-            except (ModuleNotFoundError, ConfigError) as error:
-                skipped[system.name] = str(error).split(";")[0]
-    return runs
-
-
-def run(system: System, prepared: Prepared, folder: Path) -> Run:
-    """Ask a system every question of a collection."""
-    scores, times = [], []
-    start = time.perf_counter()
-    with system.open(prepared, folder) as ask:
-        opened = time.perf_counter() - start
-        for place, question in enumerate(prepared.collection.questions):
-            begun = time.perf_counter()
-            found = ask(place)
-            times.append(1e3 * (time.perf_counter() - begun))
-            texts = [prepared.by_id[question.space, one].text for one in found]
-            tokens = sum(len(text.encode()) // 4 + 1 for text in texts)
-            scores.append(measure(list(dict.fromkeys(found)), question.grades, tokens))
-    return Run(scores, times, opened)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -107,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--collections", metavar="NAME,…", help="all by default")
     parser.add_argument("--systems", default="*", metavar="PATTERN,…", help="all by default")
     parser.add_argument("--baseline", metavar="NAME", help="what others are compared with")
+    parser.add_argument("--tune", action="store_true", help="choose weights by cross-validation")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
     return parser

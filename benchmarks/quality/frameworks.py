@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from benchmarks.metrics import K
-from benchmarks.peers import Rank, documents_of, ranking_system
-from benchmarks.systems import Prepared, System
-from benchmarks.vectors import Matrix
+from benchmarks.quality.metrics import K
+from benchmarks.quality.peers import Rank, documents_of, ranking_system
+from benchmarks.quality.systems import Prepared, System
+from benchmarks.quality.vectors import Matrix
 
 
 def framework_peers() -> list[System]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.datasets import Passage, read_dataset
-from benchmarks.locomo import Conversation, read_locomo
+from benchmarks.quality.locomo import Conversation, read_locomo
 
 LOCOMO = "locomo.json"
 SAID_AT = 1_767_225_600_000  # undated documents are all said at once: none is newer

@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks.collections import Document
-from benchmarks.metrics import K
-from benchmarks.systems import Ask, Prepared, System
+from benchmarks.quality.collections import Document
+from benchmarks.quality.metrics import K
+from benchmarks.quality.systems import Ask, Prepared, System
 from plugmem_core import Memory, MemoryConfig
 
 Knobs: TypeAlias = Mapping[str, Any]

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from benchmarks.collections import Collection, Document
-from benchmarks.vectors import Matrix, VectorCache
+from benchmarks.quality.collections import Collection, Document
+from benchmarks.quality.vectors import Matrix, VectorCache
 
 Ask: TypeAlias = Callable[[int], Sequence[str]]
 """Takes the place of a question; returns ids of documents, best first."""

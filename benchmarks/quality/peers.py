@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.collections import Document
-from benchmarks.metrics import K
 from benchmarks.names import words_of
-from benchmarks.systems import Ask, Prepared, System
+from benchmarks.quality.collections import Document
+from benchmarks.quality.metrics import K
+from benchmarks.quality.systems import Ask, Prepared, System
 
 RRF = 60  # Cormack, Clarke and Büttcher, 2009
 DEPTH = 100  # places of a list that are fused

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from benchmarks.collections import Question
 from benchmarks.intervals import bootstrap, permutation_p
-from benchmarks.metrics import Scores
+from benchmarks.quality.collections import Question
+from benchmarks.quality.metrics import Scores
 
 COMPARED = "ndcg10"
 """The score by which systems are compared."""

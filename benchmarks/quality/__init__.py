@@ -1,0 +1,1 @@
+"""How well a memory answers: over collections of questions, beside other ways to search."""
