@@ -66,7 +66,14 @@ from plugmem_core.model import (
 )
 from plugmem_core.moving import Loss, SalvageReport, TransferReport
 from plugmem_core.moving.salvaging import salvage
-from plugmem_core.recall import Absence, Evidence, Explanation, FactExplanation, RecallResult
+from plugmem_core.recall import (
+    Absence,
+    Evidence,
+    Explanation,
+    FactExplanation,
+    RecallResult,
+    Reranker,
+)
 from plugmem_core.retention import Retain
 from plugmem_core.work import Work
 
@@ -116,6 +123,7 @@ __all__ = [
     "RecalledFact",
     "Receipt",
     "ReembedReport",
+    "Reranker",
     "Retain",
     "SalvageReport",
     "ServiceError",

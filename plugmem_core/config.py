@@ -98,6 +98,9 @@ class MemoryConfig(Knobs):
         link_boost: What a fact gets of the points of one that mentions its entity.
         link_cap: The share of those points that it cannot exceed by that.
         mentions: Whether the entities are noted that the text of a new fact names.
+        rerank_top: How many of the best facts a reranker looks at, or `k` if that is more.
+        rerank_timeout: Seconds that a reranker is waited for; then the order of before stands.
+            `None` waits for ever, and asks it in the caller's thread.
         session_key: The metadata key whose value tells the session of a fact.
         half_life_days: Age at which that boost has halved.
         graph_depth: Hops walked from the anchors.
@@ -141,6 +144,8 @@ class MemoryConfig(Knobs):
     link_boost: float = Field(default=0.7, ge=0, le=1)
     link_cap: float = Field(default=0.85, ge=0, le=1)
     mentions: bool = True
+    rerank_top: int = Field(default=50, ge=0, le=10_000)
+    rerank_timeout: float | None = Field(default=10.0, gt=0, le=3_600)
     session_key: str = Field(default="session", min_length=1, max_length=256)
     half_life_days: int = Field(default=180, ge=1, le=365_000)
     graph_depth: int = Field(default=2, ge=0, le=1_000)

@@ -33,6 +33,7 @@ from plugmem_core.index import (
 from plugmem_core.kernels import Gate, IdSet
 from plugmem_core.model import Edge, Fact
 from plugmem_core.progress import Counted, Progress, silent
+from plugmem_core.recall.reranker import Reranker
 from plugmem_core.store import (
     AliasRow,
     Changes,
@@ -111,6 +112,7 @@ class Engine:
         clock: Tells now.
         read_only: Refuse writes.
         progress: Called while the index is made from the facts of the file.
+        reranker: Gives the best facts of every recall another order.
     """
 
     def __init__(
@@ -123,7 +125,9 @@ class Engine:
         *,
         read_only: bool,
         progress: Progress = silent,
+        reranker: Reranker | None = None,
     ) -> None:
+        self.reranker = reranker
         self.config = config
         self.clock = checked(clock)
         self.vectorizer = self.vectorizer_of(embedder, dim)

@@ -13,6 +13,7 @@ from plugmem_core.errors import InvalidInputError, WrongTypeError
 from plugmem_core.inputs import MAX_DIM, check_count, check_type
 from plugmem_core.model import VectorSpace
 from plugmem_core.progress import Progress, silent
+from plugmem_core.recall import Reranker, check_reranker
 from plugmem_core.verbs import (
     CareVerbs,
     EraseVerbs,
@@ -70,6 +71,7 @@ class Memory(
         read_only: bool = False,
         clock: Clock = system_clock,
         progress: Progress | None = None,
+        reranker: Reranker | None = None,
     ) -> Self:
         """Open a memory, making the file if there is none.
 
@@ -83,6 +85,7 @@ class Memory(
             clock: Returns now in Unix milliseconds.
             progress: Called with the facts taken in and those there are, where the index has
                 to be made anew: there is no checkpoint of it, or text is read in another way.
+            reranker: Gives the best facts of every recall another order; see `recall`.
 
         Raises:
             StorageError: The file cannot be opened, or belongs to another application.
@@ -110,6 +113,7 @@ class Memory(
             clock,
             read_only=read_only,
             progress=progress or silent,
+            reranker=None if reranker is None else check_reranker(reranker),
         )
         return cls(engine)
 
@@ -218,6 +222,7 @@ class Memory(
         read_only: bool = False,
         clock: Clock = system_clock,
         progress: Progress | None = None,
+        reranker: Reranker | None = None,
     ) -> Self:
         """`open` in a worker thread; the event loop runs on."""
         return await twin(cls.open)(
@@ -228,6 +233,7 @@ class Memory(
             read_only=read_only,
             clock=clock,
             progress=progress,
+            reranker=reranker,
         )
 
     # An open file has no second self: copies of it, and of what holds it, ask the same memory.

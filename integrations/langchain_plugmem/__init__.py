@@ -5,6 +5,7 @@ Each name is imported on first use and needs one of the package's extras:
 | name                        | extra       |
 |-----------------------------|-------------|
 | `ChatModelExtractor`        | `langchain` |
+| `CompressorReranker`        | `langchain` |
 | `DocumentMapping`           | `langchain` |
 | `LangChainEmbedder`         | `langchain` |
 | `PlugmemChatMessageHistory` | `langchain` |
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from langchain_plugmem.extractors import ChatModelExtractor
     from langchain_plugmem.memory import PlugmemMemory
     from langchain_plugmem.middleware import PlugmemMiddleware
+    from langchain_plugmem.rerankers import CompressorReranker
     from langchain_plugmem.retrievers import PlugmemRetriever
     from langchain_plugmem.stores import PlugmemStore
     from langchain_plugmem.tools import (
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChatModelExtractor",
+    "CompressorReranker",
     "DocumentMapping",
     "LangChainEmbedder",
     "PlugmemChatMessageHistory",
@@ -69,6 +72,7 @@ __all__ = [
 
 _HOMES = {
     "ChatModelExtractor": "extractors",
+    "CompressorReranker": "rerankers",
     "DocumentMapping": "_mapping",
     "LangChainEmbedder": "embeddings",
     "PlugmemChatMessageHistory": "chat_message_histories",

@@ -63,6 +63,11 @@ class PlugmemRetriever(BaseRetriever):
             configuration says.
         graph_depth: Hops from the anchors; by default the memory's `graph_depth`.
         min_score: Leave out facts whose final score is lower.
+        reranker: Gives the best facts another order, such as a `CompressorReranker`; by default
+            the memory's own.
+        rerank_top: How many facts it looks at; by default as the memory's configuration says.
+        diversity: From 1, where nothing changes, to 0, where documents differ most.
+        duplicates: Leave out what is like a better document by more than this, from 0 to 1.
         token_budget: Most tokens of all texts together. Unlike `Memory.recall`, no limit
             by default: who asks a retriever for `k` documents expects `k`.
         include: Fields of the fact to add to the metadata, each as `fact_` and its name:
@@ -113,6 +118,10 @@ class PlugmemRetriever(BaseRetriever):
     weights: dict[str, float] | None = None
     graph_depth: StrictInt | None = None
     min_score: float | None = None
+    reranker: Any = Field(default=None, exclude=True, repr=False)
+    rerank_top: StrictInt | None = None
+    diversity: float | None = None
+    duplicates: float | None = None
     token_budget: StrictInt | None = None
     include: Sequence[FactField] = ()
     explain: StrictBool = False

@@ -19,6 +19,7 @@ Each name is imported on first use, and needs the package's extra `llama-index`.
 | `PlugmemIndexStore`         | an index store over it                                    |
 | `storage_context`           | all stores in one memory                                  |
 | `NodeMapping`               | which metadata of a node says more than metadata          |
+| `PostprocessorReranker`     | a node postprocessor as the reranker of a memory          |
 | `LlamaIndexEmbedder`        | a LlamaIndex model as the embedder of a memory            |
 """
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from llama_index_plugmem.llm_extractors import LLMExtractor
     from llama_index_plugmem.memory import PlugmemMemory
     from llama_index_plugmem.memory_blocks import PlugmemMemoryBlock
+    from llama_index_plugmem.rerankers import PostprocessorReranker
     from llama_index_plugmem.retrievers import PlugmemRetriever
     from llama_index_plugmem.simple_graph_store import PlugmemGraphStore
     from llama_index_plugmem.storage import storage_context
@@ -56,6 +58,7 @@ __all__ = [
     "PlugmemPropertyGraphStore",
     "PlugmemRetriever",
     "PlugmemVectorStore",
+    "PostprocessorReranker",
     "RuleExtractor",
     "storage_context",
 ]
@@ -75,6 +78,7 @@ _HOMES = {
     "PlugmemPropertyGraphStore": "graph_stores",
     "PlugmemRetriever": "retrievers",
     "PlugmemVectorStore": "vector_stores",
+    "PostprocessorReranker": "rerankers",
     "RuleExtractor": "extractors",
     "storage_context": "storage",
 }

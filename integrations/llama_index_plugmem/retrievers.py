@@ -14,7 +14,7 @@ from plugmem_core import Instant, Memory, Namespace
 from plugmem_core.adapters.fields import FactField, check_include
 from plugmem_core.inputs import VectorLike, check_type
 from plugmem_core.model import SOURCES
-from plugmem_core.recall import Anchors, make_query
+from plugmem_core.recall import Anchors, Reranker, make_query
 from plugmem_core.verbs.base import twin
 
 
@@ -62,6 +62,11 @@ class PlugmemRetriever(BaseRetriever):
             configuration says.
         graph_depth: Hops from the anchors; by default the memory's `graph_depth`.
         min_score: Leave out facts whose final score is lower.
+        reranker: Gives the best facts another order, such as a `PostprocessorReranker`; by
+            default the memory's own.
+        rerank_top: How many facts it looks at; by default as the memory's configuration says.
+        diversity: From 1, where nothing changes, to 0, where nodes differ most.
+        duplicates: Leave out what is like a better node by more than this, from 0 to 1.
         token_budget: Most tokens of all texts together. Unlike `Memory.recall`, no limit
             by default: who asks a retriever for `k` nodes expects `k`.
         include: Fields of the fact to add to the metadata, each as `fact_` and its name:
@@ -112,6 +117,10 @@ class PlugmemRetriever(BaseRetriever):
         weights: Mapping[str, float] | None = None,
         graph_depth: int | None = None,
         min_score: float | None = None,
+        reranker: Reranker | None = None,
+        rerank_top: int | None = None,
+        diversity: float | None = None,
+        duplicates: float | None = None,
         token_budget: int | None = None,
         include: Sequence[FactField] = (),
         explain: bool = False,
@@ -137,15 +146,18 @@ class PlugmemRetriever(BaseRetriever):
             "weights": weights,
             "graph_depth": graph_depth,
             "min_score": min_score,
+            "rerank_top": rerank_top,
+            "diversity": diversity,
+            "duplicates": duplicates,
             "token_budget": token_budget,
             "explain": explain,
         }
         lasting = {name: _lasting(value) for name, value in settings.items()}
-        query = make_query("", **lasting)
+        query = make_query("", reranker=reranker, **lasting)
         super().__init__(callback_manager=callback_manager, verbose=verbose)
         self.memory = memory
         # A later change to what the caller passed changes no setting.
-        self._settings: dict[str, Any] = deepcopy(lasting)
+        self._settings: dict[str, Any] = {**deepcopy(lasting), "reranker": reranker}
         self._include = check_include(include)
         self._namespace = query.namespace
         self._closed = query.closed

@@ -1,5 +1,7 @@
 """Why a fact is not in a result: the stages' tests, one after another, in words."""
 
+from collections.abc import Mapping
+
 from plugmem_core.clock import to_datetime
 from plugmem_core.index import Index
 from plugmem_core.kernels import IdSet
@@ -17,6 +19,7 @@ def explain_absence(
     row: FactRow,
     ranking: Ranking,
     selection: Selection,
+    left_out: Mapping[int, int],
     filtered: IdSet | None,
     now: int,
 ) -> Absence:
@@ -28,6 +31,7 @@ def explain_absence(
         row: The fact, in the query's namespace.
         ranking: What the recall found.
         selection: What it returned of that.
+        left_out: Near-duplicates, with the better fact each repeats.
         filtered: The facts that pass the metadata filter; `None` without one.
         now: Unix milliseconds at the recall.
     """
@@ -36,7 +40,7 @@ def explain_absence(
     passing = passing_facts(index, query, filtered)
     if passing is not None and not passing.has(row.id):
         return Absence("not in scope", "it does not pass the tags or the filter")
-    return _untimely(query, row, now) or _unchosen(query, row, ranking, selection)
+    return _untimely(query, row, now) or _unchosen(query, row, ranking, selection, left_out)
 
 
 def _untimely(query: Query, row: FactRow, now: int) -> Absence | None:
@@ -57,13 +61,21 @@ def _untimely(query: Query, row: FactRow, now: int) -> Absence | None:
     return None
 
 
-def _unchosen(query: Query, row: FactRow, ranking: Ranking, selection: Selection) -> Absence:
+def _unchosen(
+    query: Query,
+    row: FactRow,
+    ranking: Ranking,
+    selection: Selection,
+    left_out: Mapping[int, int],
+) -> Absence:
     rows = [] if ranking.fused is None else ranking.fused.rows(len(ranking.fused))
     places = {fact: (place, score) for place, (fact, score, *_) in enumerate(rows, start=1)}
     if row.id not in places:
         return Absence("no evidence", "no source ranked it among its candidates")
     if any(row.id == fact for fact, *_ in selection.rows):
         return Absence("present", "it is in the result")
+    if row.id in left_out:
+        return Absence("near duplicate", f"it says what fact {left_out[row.id]} says already")
     place, score = places[row.id]
     if query.min_score is not None and score < query.min_score:
         return Absence("below the floor", f"its score {score:.6f} is under {query.min_score}")

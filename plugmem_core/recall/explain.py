@@ -17,6 +17,7 @@ AbsenceReason = Literal[
     "no longer valid",
     "no evidence",
     "below the cut",
+    "near duplicate",
     "over budget",
     "below the floor",
 ]
@@ -51,6 +52,7 @@ class FactExplanation:
         score: The sum of the contributions, times the boost.
         relevance: How well the text answers the question, from 0 to 1; unlike the score
             it means the same in every recall, so a threshold can be set on it.
+        reranked: The score that a reranker gave, which then is the fact's score and order.
     """
 
     id: int
@@ -58,6 +60,7 @@ class FactExplanation:
     boost: float
     score: float
     relevance: float
+    reranked: float | None = None
 
 
 def relevance_of(evidence: Iterable[Evidence], ceiling: float) -> float:

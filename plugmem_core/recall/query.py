@@ -18,6 +18,7 @@ from plugmem_core.inputs import (
     check_vector,
 )
 from plugmem_core.model import SOURCES, Namespace
+from plugmem_core.recall.reranker import Reranker
 from plugmem_core.store import Vector
 from plugmem_core.text import check_text
 
@@ -60,6 +61,10 @@ class Query:
     ef: int | None
     min_score: float | None
     explain: bool
+    reranker: Reranker | None
+    rerank_top: int | None
+    diversity: float | None
+    duplicates: float | None
 
     @property
     def filters(self) -> bool:
@@ -110,6 +115,10 @@ def make_query(
     ef: int | None = None,
     min_score: float | None = None,
     explain: bool = False,
+    reranker: Reranker | None = None,
+    rerank_top: int | None = None,
+    diversity: float | None = None,
+    duplicates: float | None = None,
     dim: int = 0,
 ) -> Query:
     """Check the arguments of a recall, as `Memory.recall` describes them.
@@ -150,6 +159,10 @@ def make_query(
         None if ef is None else check_count(ef, "ef"),
         None if min_score is None else _check_number(min_score, "min_score"),
         explain is not False and _check_flag(explain, "explain"),
+        None if reranker is None else check_reranker(reranker),
+        None if rerank_top is None else check_count(rerank_top, "rerank_top", least=0),
+        None if diversity is None else _check_share(diversity, "diversity"),
+        None if duplicates is None else _check_share(duplicates, "duplicates"),
     )
     if query.as_of is not None and (query.valid_at is not None or query.known_at is not None):
         raise InvalidInputError(
@@ -199,6 +212,27 @@ def _check_weights(value: Mapping[str, float]) -> dict[str, float]:
                 f"weights[{name!r}] is {shown(weight)}; give a number from 0 to {MAX_WEIGHT}"
             )
     return {name: float(weight) for name, weight in value.items()}
+
+
+def check_reranker(value: object) -> Reranker:
+    """Return a reranker.
+
+    Raises:
+        WrongTypeError: It has no method `rerank`.
+    """
+    if not isinstance(value, Reranker):
+        raise WrongTypeError(
+            f"reranker is {shown(value)} ({type(value).__name__}); give an object with a method "
+            "rerank(question, texts)"
+        )
+    return value
+
+
+def _check_share(value: object, name: str) -> float:
+    number = _check_number(value, name)
+    if not 0 <= number <= 1:
+        raise InvalidInputError(f"{name} is {shown(value)}; give a number from 0 to 1")
+    return number
 
 
 def _check_flag(value: object, name: str) -> bool:

@@ -41,10 +41,15 @@ class Chosen(NamedTuple):
     truncated: bool
 
 
-def candidates(config: MemoryConfig, query: Query) -> int:
-    """Return how many of the best candidates a selection looks at."""
+def candidates(config: MemoryConfig, query: Query, rearranged: int) -> int:
+    """Return how many of the best candidates a selection looks at.
+
+    `rearranged` are looked at before that.
+    """
     if query.explain:
         return EVERY
+    if rearranged:
+        return max(rearranged, LOOKED_AT * (query.k + 1))
     passes_over = config.ranking == "tuned" and query.token_budget is not None
     return LOOKED_AT * (query.k + 1) if passes_over else query.k + 1
 

@@ -1,6 +1,7 @@
 """Recall, and the explanation of what is missing from it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from plugmem_core.clock import Instant
@@ -19,14 +20,19 @@ from plugmem_core.recall import (
     FactExplanation,
     Query,
     Ranking,
+    Read,
+    Rearranged,
     RecallResult,
+    Reranker,
     Row,
     candidates,
     choose,
     explain_absence,
     explain_rows,
+    looked_at,
     make_query,
     rank,
+    rearrange,
     require_question,
 )
 from plugmem_core.store import Vector, load_object
@@ -80,6 +86,10 @@ class RecallVerbs(Verbs):
         ef: int | None = None,
         min_score: float | None = None,
         explain: bool = False,
+        reranker: Reranker | None = None,
+        rerank_top: int | None = None,
+        diversity: float | None = None,
+        duplicates: float | None = None,
     ) -> RecallResult:
         """Return the facts that answer a question, best first, and why.
 
@@ -119,6 +129,15 @@ class RecallVerbs(Verbs):
             ef: Beam of the vector graph; by default `config.hnsw_ef_search`.
             min_score: Leave out facts whose final score is lower.
             explain: Whether to say where each score comes from.
+            reranker: Gives the best facts another order, and their scores; by default the one
+                the memory was opened with. Where it fails or takes longer than
+                `config.rerank_timeout`, the order of before stands.
+            rerank_top: How many facts it looks at, or `k` if that is more; 0 for none; by
+                default `config.rerank_top`.
+            diversity: From 1, where nothing changes, to 0, where the facts are as different
+                from each other as can be: the balance of maximal marginal relevance.
+            duplicates: Leave out a fact that is like a better one by more than this, from 0 to
+                1, by vector or by words: 0.9 keeps one of two that say nearly the same.
 
         Returns:
             The facts, the edges met, whether candidates were left out, and the block.
@@ -162,6 +181,10 @@ class RecallVerbs(Verbs):
             ef=ef,
             min_score=min_score,
             explain=explain,
+            reranker=self._engine.reranker if reranker is None else reranker,
+            rerank_top=rerank_top,
+            diversity=diversity,
+            duplicates=duplicates,
             dim=0 if vector is None else self._query_dim(vector),
         )
         if text is None:
@@ -190,6 +213,8 @@ class RecallVerbs(Verbs):
         """
         fact = check_id(id)
         arguments["explain"] = True  # every candidate counts here
+        if arguments.get("reranker") is None:
+            arguments["reranker"] = self._engine.reranker
         query = make_query(text, dim=self._query_dim(arguments.get("vector")), **arguments)
         require_question(query)
         engine = self._ready()
@@ -199,10 +224,18 @@ class RecallVerbs(Verbs):
             raise NotFoundError(f"fact {fact} does not exist")
         found = self._rank(engine, query)
         read = _Reader(engine, found).read
-        selection = choose(found.rows, found.met, engine.config, query, read).selection
+        arranged = self._arranged(engine, query, found, read)
+        selection = choose(arranged.rows, found.met, engine.config, query, read).selection
         with engine.gate:
             return explain_absence(
-                engine.index, query, rows[0], found.ranking, selection, found.passing, found.now
+                engine.index,
+                query,
+                rows[0],
+                found.ranking,
+                selection,
+                arranged.left_out,
+                found.passing,
+                found.now,
             )
 
     def embed_query(self, text: str) -> Vector | None:
@@ -277,7 +310,8 @@ class RecallVerbs(Verbs):
         ranking = rank(index, engine.config, query, vector, now, passing)
         known_at = OPEN if query.known_at is None else query.known_at
         met = None if ranking.walked is None else index.met(ranking.walked, known_at)
-        rows = ranking.rows(candidates(engine.config, query), query.min_score)
+        count = candidates(engine.config, query, looked_at(query, engine.config))
+        rows = ranking.rows(count, query.min_score)
         unlearned = set()
         if known_at < OPEN:
             closed_at = index.facts.closed_at
@@ -292,20 +326,30 @@ class RecallVerbs(Verbs):
         for _ in range(ATTEMPTS):
             found = self._rank(engine, query)
             read = _Reader(engine, found).read
-            chosen = choose(found.rows, found.met, engine.config, query, read)
+            arranged = self._arranged(engine, query, found, read)
+            chosen = choose(arranged.rows, found.met, engine.config, query, read)
             if len(chosen.facts) == len(chosen.selection.rows):
                 break
             engine.sync()  # a fact was removed between ranking and reading; rank again
         explanation = None
         if query.explain:
-            returned = {fact.id for fact in chosen.facts}
+            explained = {one.id: one for one in found.explained}
             explanation = Explanation(
-                tuple(one for one in found.explained if one.id in returned),
+                tuple(
+                    replace(explained[fact.id], reranked=arranged.reranked.get(fact.id))
+                    for fact in chosen.facts
+                ),
                 tuple(engine.store.entity_names(found.ranking.anchors)),
                 found.ranking.candidates,
-                () if found.note is None else (found.note,),
+                tuple(note for note in (found.note, arranged.note) if note is not None),
             )
         return RecallResult(chosen.facts, chosen.met, chosen.truncated, explanation)
+
+    @staticmethod
+    def _arranged(engine: Engine, query: Query, found: _Found, read: Read) -> Rearranged:
+        if not looked_at(query, engine.config):
+            return Rearranged(found.rows)
+        return rearrange(found.rows, query, engine.config, read, engine.store.vectors)
 
 
 class _Reader:
