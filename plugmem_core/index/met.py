@@ -30,8 +30,7 @@ class MetEdges:
 
     Attributes:
         ids: Of the versions.
-        memo: Whatever is kept of an edge's names, by id of the version; emptied by a change of
-            names.
+        lines: Those of edges that were shown; new ones when a name changes.
     """
 
     __slots__ = (
@@ -42,7 +41,7 @@ class MetEdges:
         "_relations",
         "_rows",
         "ids",
-        "memo",
+        "lines",
     )
 
     def __init__(
@@ -61,7 +60,7 @@ class MetEdges:
         self._properties = properties
         self._known_at = known_at
         self.ids = rows.ids()
-        self.memo = names.memo
+        self.lines = names.lines
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from plugmem_core.index.lines import EdgeLines
 from plugmem_core.kernels import NameFinder, names_in
 from plugmem_core.store import AliasRow, EntityRow
 from plugmem_core.text import STOP_WORDS, tokenize
@@ -12,7 +13,7 @@ class EntityNames:
 
     Attributes:
         shown: Display name and namespace of every entity, by id.
-        memo: What others keep of edges as long as no name changes; see `MetEdges`.
+        lines: Of edges between them.
     """
 
     def __init__(self) -> None:
@@ -20,7 +21,7 @@ class EntityNames:
         self._longest: dict[str, int] = {}  # first token of a key -> most tokens of such a key
         self._finder: NameFinder | None = None  # made when it is first asked
         self.shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
-        self.memo: dict[int, str] = {}
+        self.lines = EdgeLines()
         self._known = 0
 
     def update(self, entities: Iterable[EntityRow], aliases: Iterable[AliasRow]) -> bool:

@@ -294,4 +294,5 @@ def fuse(
     half_life: float,
     now: int,
     facts: FactTable,
+    best: int = ...,
 ) -> Fused: ...

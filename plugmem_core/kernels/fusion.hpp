@@ -20,9 +20,10 @@ struct Fused {
 };
 
 // score(f) = sum over lists of weight / (k + rank), rank counted from 1, times
-// 1 + boost * 2^(-age / half_life); in single precision, lists in the order given.
+// 1 + boost * 2^(-age / half_life); in single precision, lists in the order given. The
+// best so many are in order, all others behind them.
 inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
-                  float boost, float half_life, Millis now, const FactTable& facts) {
+                  float boost, float half_life, Millis now, const FactTable& facts, size_t best) {
     Fused out;
     size_t most = 0;
     for (const auto* list : lists) most += list->ids.size();
@@ -45,7 +46,8 @@ inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<flo
         const float age = elapsed > 0 ? static_cast<float>(elapsed) : 0.0f;
         row.score *= 1.0f + boost * std::exp2(-age / half_life);
     }
-    std::sort(out.rows.begin(), out.rows.end(), [](const auto& a, const auto& b) {
+    const auto wanted = out.rows.begin() + static_cast<ptrdiff_t>(std::min(best, out.rows.size()));
+    std::partial_sort(out.rows.begin(), wanted, out.rows.end(), [](const auto& a, const auto& b) {
         return a.score != b.score ? a.score > b.score : a.id < b.id;
     });
     return out;

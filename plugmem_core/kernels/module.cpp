@@ -493,8 +493,9 @@ NB_MODULE(_kernels, m) {
         .def("__len__", [](const Fused& self) { return self.rows.size(); });
 
     m.def("fuse", [](const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
-                     float boost, float half_life, Millis now, const FactTable& facts) {
+                     float boost, float half_life, Millis now, const FactTable& facts, size_t best) {
         if (lists.size() != weights.size()) throw std::invalid_argument("one weight a list");
-        return fuse(lists, weights, k, boost, half_life, now, facts);
-    }, "lists"_a, "weights"_a, "k"_a, "boost"_a, "half_life"_a, "now"_a, "facts"_a);
+        return fuse(lists, weights, k, boost, half_life, now, facts, best);
+    }, "lists"_a, "weights"_a, "k"_a, "boost"_a, "half_life"_a, "now"_a, "facts"_a,
+       "best"_a = std::numeric_limits<size_t>::max());
 }

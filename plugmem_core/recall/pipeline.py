@@ -11,7 +11,7 @@ from plugmem_core.recall.anchors import find_anchors
 from plugmem_core.recall.fusion import Weights, deepest_rank, fuse_ranks, weigh
 from plugmem_core.recall.query import Query
 from plugmem_core.recall.scope import build_scope, clocks, looks_back, passing_facts
-from plugmem_core.recall.selection import Row
+from plugmem_core.recall.selection import Row, candidates
 from plugmem_core.recall.signals import (
     BM25,
     GRAPH,
@@ -113,7 +113,8 @@ def rank(
             weights.recency, config.half_life_days * DAY_MS, now, index.facts
         )
     else:
-        ranking.fused = fuse_ranks(index, ranking.lists, config, weights, now)
+        best = candidates(config, query)
+        ranking.fused = fuse_ranks(index, ranking.lists, config, weights, now, best)
     return ranking
 
 

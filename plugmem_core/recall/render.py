@@ -21,8 +21,6 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in _UNSAFE} | {0x0A: "\\n", 0x0D: "\
 
 HEADING = "## memory"
 
-KEPT_LINES = 65_536
-
 
 def render(facts: Sequence[RecalledFact], edges: Iterable[Edge]) -> str:
     """Return the block: a heading, a line a fact, a line an edge; empty for nothing."""
@@ -42,15 +40,11 @@ def met_lines(met: MetEdges) -> list[str]:
     Popular edges are shown again and again, so their lines are kept for as long as no name
     changes.
     """
-    known = met.memo
-    try:
-        return list(map(known.__getitem__, met.ids))
-    except KeyError:
+    lines = met.lines.of(met.ids)
+    if lines is None:
         lines = [_edge_line(*ends) for ends in met.ends()]
-        if len(known) > KEPT_LINES:
-            known.clear()
-        known.update(zip(met.ids, lines, strict=True))
-        return lines
+        met.lines.keep(met.ids, lines)
+    return lines
 
 
 def fact_lines(facts: Sequence[RecalledFact]) -> list[str]:
