@@ -17,21 +17,21 @@ PUBLIC = {
         HashingEmbedder History Instant InvalidFilterError InvalidInputError KeyPage Loss
         MaintainReport Memory MemoryConfig Metadata MissingExtraError Namespace NamespaceCount
         NamespacePage Neighbours NotFoundError PlugmemError ReadOnlyError RecallResult
-        RecalledFact Receipt ReembedReport Retain SalvageReport ServiceError Similar
+        RecalledFact Receipt ReembedReport Reranker Retain SalvageReport ServiceError Similar
         StaleCursorError Stats StorageError Tag TagPage TooLargeError TransferReport VectorSpace
         VectorSpaceError VerifyReport WordLlamaEmbedder Work WrongTypeError salvage
     """,
     langchain_plugmem: """
-        ChatModelExtractor DocumentMapping LangChainEmbedder PlugmemChatMessageHistory
-        PlugmemForgetTool PlugmemLinkTool PlugmemMemory PlugmemMiddleware PlugmemRecallTool
-        PlugmemRememberTool PlugmemRetriever PlugmemReviseTool PlugmemStore PlugmemToolkit
-        PlugmemTranslator PlugmemVectorStore PlugmemWhyTool
+        ChatModelExtractor CompressorReranker DocumentMapping LangChainEmbedder
+        PlugmemChatMessageHistory PlugmemForgetTool PlugmemLinkTool PlugmemMemory
+        PlugmemMiddleware PlugmemRecallTool PlugmemRememberTool PlugmemRetriever PlugmemReviseTool
+        PlugmemStore PlugmemToolkit PlugmemTranslator PlugmemVectorStore PlugmemWhyTool
     """,
     llama_index_plugmem: """
         LLMExtractor LlamaIndexEmbedder NodeMapping PlugmemChatStore PlugmemDocumentStore
         PlugmemGraphRetriever PlugmemGraphStore PlugmemIndexStore PlugmemKVStore PlugmemMemory
         PlugmemMemoryBlock PlugmemPropertyGraphStore PlugmemRetriever PlugmemVectorStore
-        RuleExtractor storage_context
+        PostprocessorReranker RuleExtractor storage_context
     """,
 }
 
