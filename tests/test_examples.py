@@ -68,6 +68,7 @@ def test_a_page_shows_what_its_examples_do(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT)  # the benchmarks are not installed
     names: dict[str, Any] = {"__name__": "__main__"}
     for example in examples(path.read_text()):
         assert run(example, path, names) == example.printed

@@ -16,7 +16,10 @@ _months = [*month_name]  # English: Python's own, unless a program sets its loca
 
 
 class Turn(NamedTuple):
-    """What one speaker says; `at` is the start of its session, in Unix milliseconds."""
+    """What one speaker says; `at` is the start of its session, in Unix milliseconds.
+
+    The caption of a picture that is shown belongs to the text, in brackets.
+    """
 
     id: str
     speaker: str
@@ -77,7 +80,9 @@ def _turns(conversation: Mapping[str, Any]) -> Iterator[Turn]:
     while f"session_{number}_date_time" in conversation:
         at = moment(conversation[f"session_{number}_date_time"])
         for turn in conversation.get(f"session_{number}", ()):
-            yield Turn(turn["dia_id"], turn["speaker"], turn["text"], number, at)
+            caption = turn.get("blip_caption")
+            text = f"{turn['text']} [image: {caption}]" if caption else turn["text"]
+            yield Turn(turn["dia_id"], turn["speaker"], text, number, at)
         number += 1
 
 

@@ -34,7 +34,7 @@ class Way(NamedTuple):
 def wheel_peers() -> list[System]:
     """Return the wheel with less and with more to work with."""
     table = {
-        "plugmem, words": Way(),
+        "plugmem words": Way(),
         "plugmem": Way(vectors=True),
         "plugmem + entities": Way(vectors=True, entities=True),
         "plugmem + entities + links": Way(vectors=True, entities=True, links=True),
