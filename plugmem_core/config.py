@@ -156,7 +156,7 @@ class MemoryConfig(Knobs):
     flat_to_hnsw: int = Field(default=24_000, ge=1)
     hnsw_m: int = Field(default=16, ge=2, le=512)
     hnsw_ef_construction: int = Field(default=200, ge=2, le=10_000)
-    hnsw_ef_search: int = Field(default=64, ge=1, le=1_000_000)
+    hnsw_ef_search: int = Field(default=128, ge=1, le=1_000_000)
 
     @field_validator("analyzer")
     @classmethod

@@ -126,7 +126,8 @@ class VectorIndex:
                 labels, distances = graph.knn_query(query, k=width, num_threads=1)
             except RuntimeError:  # fewer than `width` nodes can be reached
                 return None
-            nearest = self.pool.rescore(query, labels[0].tolist(), limit, floor, facts, scope)
+            # By the distances of the graph, which keeps the vectors as they were given.
+            nearest = facts.ranked(scope, labels[0], 1.0 - distances[0], limit, floor)
             farthest = 1.0 - float(distances[0][-1])
             if len(nearest) >= limit or farthest < floor:
                 return nearest

@@ -205,6 +205,17 @@ public:
         return out;
     }
 
+    // The best `limit` admitted of facts with their scores, none below `floor`.
+    Ranked ranked(const Scope& scope, const uint64_t* ids, const float* scores, size_t count,
+                  size_t limit, float floor) const {
+        TopK top(limit);
+        for (size_t i = 0; i < count; ++i) {
+            const auto id = static_cast<Id>(ids[i]);
+            if (scores[i] >= floor && top.wants(scores[i]) && admits(scope, id)) top.offer(scores[i], id);
+        }
+        return top.take();
+    }
+
     // Admitted ids above `after`, ascending.
     std::vector<Id> page(const Scope& scope, int64_t after, size_t limit) const {
         std::vector<Id> out;

@@ -16,14 +16,27 @@ struct Fused {
         uint32_t sources; // bit i is set when list i ranked the fact
         uint32_t bytes;   // of its text
     };
-    std::vector<Row> rows; // by (score desc, id asc)
+
+    // Put the best `count` rows in order, by (score desc, id asc) unless they are in another already;
+    // most are never looked at.
+    void order(size_t count) {
+        count = std::min(count, rows.size());
+        if (count <= ordered) return;
+        std::partial_sort(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(count), rows.end(),
+                          [](const auto& a, const auto& b) {
+                              return a.score != b.score ? a.score > b.score : a.id < b.id;
+                          });
+        ordered = count;
+    }
+
+    std::vector<Row> rows;
+    size_t ordered = 0; // so many are in order, all others behind them
 };
 
 // score(f) = sum over lists of weight / (k + rank), rank counted from 1, times
-// 1 + boost * 2^(-age / half_life); in single precision, lists in the order given. The
-// best so many are in order, all others behind them.
+// 1 + boost * 2^(-age / half_life); in single precision, lists in the order given.
 inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
-                  float boost, float half_life, Millis now, const FactTable& facts, size_t best) {
+                  float boost, float half_life, Millis now, const FactTable& facts) {
     Fused out;
     size_t most = 0;
     for (const auto* list : lists) most += list->ids.size();
@@ -46,10 +59,6 @@ inline Fused fuse(const std::vector<const Ranked*>& lists, const std::vector<flo
         const float age = elapsed > 0 ? static_cast<float>(elapsed) : 0.0f;
         row.score *= 1.0f + boost * std::exp2(-age / half_life);
     }
-    const auto wanted = out.rows.begin() + static_cast<ptrdiff_t>(std::min(best, out.rows.size()));
-    std::partial_sort(out.rows.begin(), wanted, out.rows.end(), [](const auto& a, const auto& b) {
-        return a.score != b.score ? a.score > b.score : a.id < b.id;
-    });
     return out;
 }
 

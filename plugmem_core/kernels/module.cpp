@@ -26,6 +26,7 @@ using namespace plugmem;
 namespace {
 
 using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Released = nb::call_guard<nb::gil_scoped_release>;
 
@@ -255,6 +256,11 @@ NB_MODULE(_kernels, m) {
         .def("remove", &FactTable::remove, "ids"_a)
         .def("admits", &FactTable::admits, "scope"_a, "id"_a)
         .def("admitted", &FactTable::admitted, "scope"_a, "ids"_a)
+        .def("ranked", [](const FactTable& self, const Scope& scope, Labels ids, Floats scores, size_t limit,
+                          float floor) {
+            if (ids.shape(0) != scores.shape(0)) throw std::invalid_argument("one score an id");
+            return self.ranked(scope, ids.data(), scores.data(), ids.shape(0), limit, floor);
+        }, "scope"_a, "ids"_a, "scores"_a, "limit"_a, "floor"_a)
         .def("page", &FactTable::page, "scope"_a, "after"_a, "limit"_a, Released())
         .def("newest", &FactTable::newest, "scope"_a, "start"_a, "end"_a, "limit"_a, Released())
         .def("count", &FactTable::count, "scope"_a, Released())
@@ -482,7 +488,8 @@ NB_MODULE(_kernels, m) {
         .def("__len__", &Pool::size);
 
     nb::class_<Fused>(m, "Fused")
-        .def("rows", [](const Fused& self, size_t count) {
+        .def("rows", [](Fused& self, size_t count) {
+            self.order(count);
             nb::list out;
             for (size_t i = 0; i < std::min(count, self.rows.size()); ++i) {
                 const auto& row = self.rows[i];
@@ -493,9 +500,8 @@ NB_MODULE(_kernels, m) {
         .def("__len__", [](const Fused& self) { return self.rows.size(); });
 
     m.def("fuse", [](const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
-                     float boost, float half_life, Millis now, const FactTable& facts, size_t best) {
+                     float boost, float half_life, Millis now, const FactTable& facts) {
         if (lists.size() != weights.size()) throw std::invalid_argument("one weight a list");
-        return fuse(lists, weights, k, boost, half_life, now, facts, best);
-    }, "lists"_a, "weights"_a, "k"_a, "boost"_a, "half_life"_a, "now"_a, "facts"_a,
-       "best"_a = std::numeric_limits<size_t>::max());
+        return fuse(lists, weights, k, boost, half_life, now, facts);
+    }, "lists"_a, "weights"_a, "k"_a, "boost"_a, "half_life"_a, "now"_a, "facts"_a);
 }

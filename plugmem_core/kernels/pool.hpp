@@ -186,6 +186,7 @@ public:
             const Millis x = facts.recorded(a.id), y = facts.recorded(b.id);
             return x != y ? x > y : a.id < b.id;
         });
+        out.ordered = out.rows.size();
         return out;
     }
 

@@ -44,14 +44,13 @@ def deepest_rank(config: MemoryConfig, weights: Weights, k: int) -> int:
 
 
 def fuse_ranks(
-    index: Index, lists: list[Ranked], config: MemoryConfig, weights: Weights, now: int, best: int
+    index: Index, lists: list[Ranked], config: MemoryConfig, weights: Weights, now: int
 ) -> Fused:
     """Fuse rankings by reciprocal rank, then boost what is recent.
 
     Reciprocal rank fusion is that of Cormack, Clarke and Büttcher (SIGIR 2009):
     score = sum over sources of w / (rrf_k + rank), here times
-    1 + w_recency * 2^(-age / half_life), with the age of the record at `now`. So many as
-    `best` are put in order, the others stand behind them.
+    1 + w_recency * 2^(-age / half_life), with the age of the record at `now`.
     """
     return fuse(
         lists,
@@ -61,5 +60,4 @@ def fuse_ranks(
         config.half_life_days * DAY_MS,
         now,
         index.facts,
-        best,
     )

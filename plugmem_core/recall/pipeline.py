@@ -10,9 +10,8 @@ from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
 from plugmem_core.recall.fusion import Weights, deepest_rank, fuse_ranks, weigh
 from plugmem_core.recall.query import Query
-from plugmem_core.recall.rearranging import looked_at
 from plugmem_core.recall.scope import build_scope, clocks, looks_back, passing_facts
-from plugmem_core.recall.selection import Row, candidates
+from plugmem_core.recall.selection import Row
 from plugmem_core.recall.signals import (
     BM25,
     GRAPH,
@@ -114,8 +113,7 @@ def rank(
             weights.recency, config.half_life_days * DAY_MS, now, index.facts
         )
     else:
-        best = candidates(config, query, looked_at(query, config))
-        ranking.fused = fuse_ranks(index, ranking.lists, config, weights, now, best)
+        ranking.fused = fuse_ranks(index, ranking.lists, config, weights, now)
     return ranking
 
 

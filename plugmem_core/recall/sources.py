@@ -31,7 +31,7 @@ def nearest(
     scope: Scope,
     allowed: int | None,
 ) -> Ranked:
-    """Facts with the nearest vectors, by cosine of the quantised vectors."""
+    """Facts with the nearest vectors, by cosine, of quantised vectors unless the graph has them."""
     if index.vectors is None:
         return EMPTY
     return index.vectors.search(query, limit, ef, floor, index.facts, scope, allowed)

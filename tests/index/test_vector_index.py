@@ -104,12 +104,13 @@ def test_the_graph_finds_nearly_all_of_the_nearest(indexed: Indexed) -> None:
     assert indexed.graph.searches == before + len(QUERIES)
 
 
-def test_what_the_graph_finds_is_scored_as_the_exact_scan_scores_it(indexed: Indexed) -> None:
+def test_what_the_graph_finds_is_scored_by_the_vectors_themselves(indexed: Indexed) -> None:
     for query in QUERIES:
         exact = dict(indexed.exact(query, COUNT))
         found = indexed.search(query)
         assert found == sorted(found, key=lambda pair: (-pair[1], pair[0]))
-        assert all(exact[fact] == score for fact, score in found)
+        # The scan has one byte a component, which is off by half a step at most.
+        assert all(exact[fact] == pytest.approx(score, abs=0.01) for fact, score in found)
 
 
 def test_a_wider_beam_finds_no_less(indexed: Indexed) -> None:
