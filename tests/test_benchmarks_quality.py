@@ -1,5 +1,6 @@
 """The measurement of retrieval: files are read as they are meant, and scores are right."""
 
+import doctest
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -98,6 +99,19 @@ def conversations(tmp_path: Path) -> Path:
     place = tmp_path / "talks"
     write_lines(place / "locomo.json", [json.dumps([talk()])])
     return place
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("datasets", "intervals", "names", "sections", "tables", "quality.choice"),
+        *("quality.locomo", "quality.metrics", "quality.peers"),
+    ],
+)
+def test_docstrings_show_what_their_examples_do(load: Load, name: str) -> None:
+    told = doctest.testmod(load(name))
+    assert told.attempted > 0
+    assert told.failed == 0
 
 
 # -- collections
@@ -419,7 +433,9 @@ def test_the_command_prints_tables_and_writes_what_it_found(
         ]
     )
     printed = capsys.readouterr().out
-    assert printed == page.read_text(encoding="utf-8") + "\n"
+    assert page.read_text(encoding="utf-8") == (
+        f"# Retrieval quality\n\n<!-- run: hashing -->\n\n{printed}\n<!-- end of the run -->\n"
+    )
     assert "### towns, 2 questions" in printed
     assert "| nDCG@10 over dense |" in printed
     assert "q1 (1) |" in printed
@@ -428,6 +444,17 @@ def test_the_command_prints_tables_and_writes_what_it_found(
     tuned = told["collections"]["towns"]["systems"]["tuned"]
     assert tuned["recall10"] == 1.0  # ten of four passages are all of them
     assert tuned["tokens"] > 0
+
+
+def test_a_run_takes_the_place_of_the_one_before_and_leaves_the_rest_of_the_page(
+    load: Load,
+) -> None:
+    put = load("sections").put_section
+    page = put(put("# Page\n\nWritten by hand.\n", "a", "1"), "b", "2") + "\nAt the end.\n"
+    again = put(page, "a", "3\n")
+    assert again == page.replace("\n1\n", "\n3\n")
+    assert again.startswith("# Page\n\nWritten by hand.\n\n<!-- run: a -->\n\n3\n\n<!-- end")
+    assert put("x [end]", "c", "4", before="[end]").endswith("<!-- end of the run -->\n\n[end]")
 
 
 def test_collections_are_summed_up_side_by_side(load: Load, folder: Path) -> None:

@@ -14,8 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.embedders import EMBEDDERS
-from benchmarks.quality.evaluation import NO_ENCODER, evaluate
+from benchmarks.quality.evaluation import evaluate
 from benchmarks.quality.report import report
+from benchmarks.quality.systems import NO_ENCODER
+from benchmarks.sections import put_section
+
+TITLE = "# Retrieval quality\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if json_file:
         json_file.write_text(json.dumps(told, indent=1), encoding="utf-8")
     if markdown_file:
-        markdown_file.write_text(text, encoding="utf-8")
+        page = markdown_file.read_text(encoding="utf-8") if markdown_file.exists() else TITLE
+        page = put_section(page, told["about"]["encoder"], text)
+        markdown_file.write_text(page, encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--baseline", metavar="NAME", help="what others are compared with")
     parser.add_argument("--tune", action="store_true", help="choose weights by cross-validation")
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--markdown", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="put the tables of this encoder there"
+    )
     return parser
 
 

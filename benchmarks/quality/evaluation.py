@@ -12,11 +12,10 @@ from benchmarks.quality.collections import find_collections, read_collection
 from benchmarks.quality.measuring import run_all
 from benchmarks.quality.metrics import K
 from benchmarks.quality.results import sum_up
-from benchmarks.quality.systems import Prepared, System
+from benchmarks.quality.systems import NO_ENCODER, Prepared, System
 from benchmarks.quality.tuning import cross_validate
 from benchmarks.quality.vectors import VectorCache
 
-NO_ENCODER = "none"
 BASELINE = "rank fusion + stemming"
 """What a careful user builds: BM25 with stems and stop words, and vectors, fused by rank."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any
 
+from benchmarks.quality.systems import NO_ENCODER
 from benchmarks.tables import table
 
 HEADINGS = {
@@ -25,7 +26,7 @@ def report(told: Mapping[str, Any]) -> str:
         told: As `--json` has it.
     """
     collections = told["collections"]
-    parts = list(_about(told))
+    parts = list(_about(told["about"]))
     if len(collections) > 1:
         parts += [_summary(collections, score) for score in SUMMED]
     for name, one in collections.items():
@@ -33,11 +34,14 @@ def report(told: Mapping[str, Any]) -> str:
     if "tuning" in told:
         parts.append(_tuning(told["tuning"]))
     parts += [f"Not measured: {name}: {reason}" for name, reason in told["skipped"].items()]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
 
 
-def _about(told: Mapping[str, Any]) -> Iterator[str]:
-    yield "\n".join(f"- {name}: {value}" for name, value in told["about"].items())
+def _about(about: Mapping[str, Any]) -> Iterator[str]:
+    encoder = about["encoder"]
+    yield "## Words alone" if encoder == NO_ENCODER else f"## With {encoder}"
+    told = {name: value for name, value in about.items() if value != "absent"}
+    yield ", ".join(f"{name} {value}" for name, value in told.items()) + "."
 
 
 def _summary(collections: Mapping[str, Any], score: str) -> str:

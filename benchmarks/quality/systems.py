@@ -11,6 +11,9 @@ import numpy as np
 from benchmarks.quality.collections import Collection, Document
 from benchmarks.quality.vectors import Matrix, VectorCache
 
+NO_ENCODER = "none"
+"""The name of having no vectors."""
+
 Ask: TypeAlias = Callable[[int], Sequence[str]]
 """Takes the place of a question; returns ids of documents, best first."""
 

@@ -28,7 +28,7 @@ GRID: dict[str, tuple[float, ...]] = {
 FOLDS = 5  # of the questions of a single collection without conversations
 
 Weights: TypeAlias = Mapping[str, float]
-"""Knobs that differ from the defaults."""
+"""Knobs; those left out are as the configuration has them by default."""
 
 Gains: TypeAlias = Sequence[Sequence[float]]
 """nDCG@10 of every question that counts, by collection."""

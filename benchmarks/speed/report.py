@@ -1,10 +1,10 @@
 """Results as lines on the screen, and as tables between the markers of `benchmarks/README.md`."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.sections import put_section
 from benchmarks.speed.plot import log_log_plot
 from benchmarks.speed.rows import Row
 from benchmarks.speed.scaling import Point
@@ -54,14 +54,8 @@ def write_into_readme(results: dict[str, Any], readme: Path = README) -> None:
     else:
         name = f"{results['corpus']} {results['facts']} {results['dim']}"
         lines = _run_lines(results)
-    begin = f"<!-- run: {name} -->"
-    section = "\n".join([begin, "", *lines, "", "<!-- end of the run -->"])
     text = readme.read_text(encoding="utf-8")
-    known = re.compile(re.escape(begin) + ".*?<!-- end of the run -->", re.DOTALL)
-    if known.search(text):
-        text = known.sub(lambda _: section, text)
-    else:
-        text = text.replace(END, f"{section}\n\n{END}")
+    text = put_section(text, name, "\n".join(lines), before=END)
     readme.write_text(text, encoding="utf-8")
 
 
