@@ -66,8 +66,8 @@ def read_dataset(folder: Path) -> Dataset:
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text; too short ones belong to the one before.
 
-    >>> sentences("He was born in St. Louis in 1901. He never left the town.")
-    ['He was born in St. Louis in 1901.', 'He never left the town.']
+    >>> sentences("He was born in St. Louis in 1901. He never left the old town.")
+    ['He was born in St. Louis in 1901.', 'He never left the old town.']
     """
     found: list[str] = []
     for piece in _end_of_sentence.split(text.strip()):
