@@ -2,8 +2,10 @@
 
 import asyncio
 import inspect
+import sys
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -137,6 +139,24 @@ async def test_an_async_context_closes_the_memory() -> None:
         await memory.aremember("one")
     with pytest.raises(ClosedError):
         await memory.astats()
+
+
+async def test_nothing_but_handing_over_is_done_in_the_thread_of_the_event_loop() -> None:
+    # However long a call takes, the loop waits for none of it.
+    ran: set[str] = set()
+
+    def watch(frame: FrameType, event: str, argument: object) -> None:
+        if "plugmem_core" in frame.f_code.co_filename:
+            ran.add(Path(frame.f_code.co_filename).name)
+
+    sys.setprofile(watch)  # of this thread
+    try:
+        async with await Memory.aopen(":memory:") as memory:
+            for verb, arguments, options in SCRIPT:
+                await getattr(memory, f"a{verb}")(*arguments, **options)
+    finally:
+        sys.setprofile(None)
+    assert ran == {"base.py", "memory.py"}  # twins, and `aopen`
 
 
 async def test_the_event_loop_runs_on_while_a_twin_waits() -> None:
