@@ -73,6 +73,22 @@ template <class T> void load_part(T& part, std::string_view data) {
     part = std::move(fresh);
 }
 
+// Archives are large, and other threads need not wait for them.
+template <class Save> nb::bytes saved(Save save) {
+    std::string data;
+    {
+        nb::gil_scoped_release released;
+        data = save();
+    }
+    return to_bytes(data);
+}
+
+template <class Load> void loaded(nb::handle data, Load load) {
+    const Buffer buffer(data);
+    nb::gil_scoped_release released;
+    load(buffer.bytes());
+}
+
 const float* components(const Floats& values, size_t dim) {
     if (values.shape(0) != dim) throw std::invalid_argument("vector has another dimension");
     return values.data();
@@ -274,8 +290,9 @@ NB_MODULE(_kernels, m) {
         .def("forgotten", &FactTable::forgotten)
         .def("stored", &FactTable::stored)
         .def("__len__", &FactTable::size)
-        .def("save", [](const FactTable& self) { return to_bytes(self.save()); })
-        .def("load", [](FactTable& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+        .def("save", [](const FactTable& self) { return saved([&] { return self.save(); }); })
+        .def("load", [](FactTable& self, nb::handle data) { loaded(data, [&](auto bytes) { self.load(bytes); }); },
+             "data"_a);
 
     nb::class_<Dictionary>(m, "Dictionary")
         .def(nb::init<>())
@@ -286,8 +303,9 @@ NB_MODULE(_kernels, m) {
         }, "text"_a)
         .def("name", [](const Dictionary& self, Id id) { return to_str(self.name(id)); }, "id"_a)
         .def("__len__", &Dictionary::size)
-        .def("save", [](const Dictionary& self) { return to_bytes(save_part(self)); })
-        .def("load", [](Dictionary& self, nb::handle data) { load_part(self, Buffer(data).bytes()); }, "data"_a);
+        .def("save", [](const Dictionary& self) { return saved([&] { return save_part(self); }); })
+        .def("load", [](Dictionary& self, nb::handle data) { loaded(data, [&](auto bytes) { load_part(self, bytes); }); },
+             "data"_a);
 
     nb::class_<IdLists>(m, "IdLists")
         .def(nb::init<>())
@@ -299,8 +317,9 @@ NB_MODULE(_kernels, m) {
         .def("count", &IdLists::count, "key"_a, "facts"_a, "scope"_a)
         .def("collect", &IdLists::collect, "key"_a, "into"_a)
         .def("__len__", &IdLists::size)
-        .def("save", [](const IdLists& self) { return to_bytes(save_part(self)); })
-        .def("load", [](IdLists& self, nb::handle data) { load_part(self, Buffer(data).bytes()); }, "data"_a);
+        .def("save", [](const IdLists& self) { return saved([&] { return save_part(self); }); })
+        .def("load", [](IdLists& self, nb::handle data) { loaded(data, [&](auto bytes) { load_part(self, bytes); }); },
+             "data"_a);
 
     nb::class_<NameFinder>(m, "NameFinder")
         .def(nb::init<>())
@@ -355,8 +374,13 @@ NB_MODULE(_kernels, m) {
             const Id id = term == NONE ? NONE : self.first_document(term);
             return id == NONE ? nb::none() : nb::cast(id);
         }, "token"_a)
-        .def("save", [](const Lexical& self) { return to_bytes(self.save()); })
-        .def("load", [](Lexical& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+        .def("save", [](const Lexical& self) { return saved([&] { return self.save(); }); })
+        .def("load", [](Lexical& self, nb::handle data) {
+            if (self.stem) // a Python object, which is copied
+                self.load(Buffer(data).bytes());
+            else
+                loaded(data, [&](auto bytes) { self.load(bytes); });
+        }, "data"_a);
 
     nb::class_<Walk>(m, "Walk")
         .def_ro("edges", &Walk::edges)
@@ -393,8 +417,9 @@ NB_MODULE(_kernels, m) {
         .def("row", &Graph::row, "id"_a)
         .def("rows", &Graph::rows, "walk"_a)
         .def("__len__", &Graph::size)
-        .def("save", [](const Graph& self) { return to_bytes(self.save()); })
-        .def("load", [](Graph& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+        .def("save", [](const Graph& self) { return saved([&] { return self.save(); }); })
+        .def("load", [](Graph& self, nb::handle data) { loaded(data, [&](auto bytes) { self.load(bytes); }); },
+             "data"_a);
 
     m.def("graph_candidates", [](const Graph& graph, const Walk& walk, const IdLists& facts_of,
                                  size_t max_facts, size_t max_examined, size_t limit,
@@ -428,8 +453,9 @@ NB_MODULE(_kernels, m) {
         .def("has", &VectorPool::has, "fact"_a)
         .def("facts", &VectorPool::facts)
         .def("__len__", &VectorPool::size)
-        .def("save", [](const VectorPool& self) { return to_bytes(self.save()); })
-        .def("load", [](VectorPool& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+        .def("save", [](const VectorPool& self) { return saved([&] { return self.save(); }); })
+        .def("load", [](VectorPool& self, nb::handle data) { loaded(data, [&](auto bytes) { self.load(bytes); }); },
+             "data"_a);
 
     nb::class_<Turns>(m, "Turns")
         .def(nb::init<>())
@@ -441,8 +467,9 @@ NB_MODULE(_kernels, m) {
         .def("backwards", &Turns::backwards, "session"_a)
         .def("beside", &Turns::beside, "chosen"_a, "facts"_a, "scope"_a)
         .def("__bool__", [](const Turns& self) { return !self.empty(); })
-        .def("save", [](const Turns& self) { return to_bytes(self.save()); })
-        .def("load", [](Turns& self, nb::handle data) { self.load(Buffer(data).bytes()); }, "data"_a);
+        .def("save", [](const Turns& self) { return saved([&] { return self.save(); }); })
+        .def("load", [](Turns& self, nb::handle data) { loaded(data, [&](auto bytes) { self.load(bytes); }); },
+             "data"_a);
 
     nb::class_<Links>(m, "Links")
         .def("__init__", [](Links* self, const std::vector<Id>& facts, const std::vector<float>& weights) {
