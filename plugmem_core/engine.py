@@ -35,11 +35,10 @@ from plugmem_core.model import Edge, Fact
 from plugmem_core.progress import Counted, Progress, silent
 from plugmem_core.recall.reranker import Reranker
 from plugmem_core.store import (
-    AliasRow,
     Changes,
-    EntityRow,
     FactRow,
     FileState,
+    NewNames,
     SqliteStore,
     Transaction,
     Vector,
@@ -374,12 +373,10 @@ class Engine:
     def _first_facts(self, text: str) -> Iterable[int]:
         return self.index.first_facts(text)
 
-    def _find_mentions(
-        self, rows: Sequence[FactRow], entities: Sequence[EntityRow], aliases: Sequence[AliasRow]
-    ) -> list[str | None]:
+    def _find_mentions(self, rows: Sequence[FactRow], names: NewNames) -> list[str | None]:
         if not self.config.mentions:
             return [row.mentions for row in rows]
-        return mentions_of(self.index.names.finders(entities, aliases), rows)
+        return mentions_of(self.index.names.finders(names), rows)
 
     def _record_analyzer(self) -> None:
         wanted = self.config.analyzer

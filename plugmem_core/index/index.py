@@ -106,7 +106,7 @@ class Index:
             self.metadata.put(row.id, row.metadata)
             self.sessions.put(row)
         if known or row.mentions is not None:
-            self.mentions.put(row, self.names.shown)
+            self.mentions.put(row, self.names.shown, known=known)
         entity = NO_ID if row.entity is None else row.entity
         if known and self.facts.entity(row.id) != entity:
             self.entities.remove(self.facts.entity(row.id), row.id)

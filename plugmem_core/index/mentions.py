@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Sequence
 
-from plugmem_core.kernels import IdLists, NameFinder, names_in
+from plugmem_core.kernels import NO_ID, IdLists, NameFinder, mentions_in
 from plugmem_core.store import FactRow, dump_ids, load_ids
 from plugmem_core.text import tokenize
 
@@ -19,19 +19,19 @@ class Mentions:
         self.entities = IdLists()
         self.facts = IdLists()
 
-    def put(self, row: FactRow, there: Container[int]) -> None:
+    def put(self, row: FactRow, there: Container[int], *, known: bool) -> None:
         """Take in what a fact mentions, instead of what it mentioned before.
 
         Args:
             row: The fact.
             there: The entities there are; a text may mention one that was erased.
+            known: Whether the fact was there before.
         """
         named = [entity for entity in load_ids(row.mentions) if entity in there]
-        before = self.entities.list(row.id)
-        if before == named:
-            return
-        for entity in before:
-            self._take(row.id, entity)
+        if known:
+            if self.entities.list(row.id) == named:
+                return
+            self.remove([row.id])
         for entity in named:
             self.entities.add(row.id, entity)
             self.facts.add(entity, row.id)
@@ -55,10 +55,10 @@ def mentions_of(finders: list[NameFinder], rows: Sequence[FactRow]) -> list[str 
     """
     if not any(map(len, finders)):
         return [None] * len(rows)
-    found = []
-    for row in rows:
-        text = row.text if row.text.isascii() else tokenize(row.text)
-        mask = bytes(row.namespace) + b"\x01"
-        named = names_in(finders, text, mask)
-        found.append(dump_ids(entity for entity in named if entity != row.entity))
-    return found
+    found = mentions_in(
+        finders,
+        [row.text if row.text.isascii() else tokenize(row.text) for row in rows],
+        [row.namespace for row in rows],
+        [NO_ID if row.entity is None else row.entity for row in rows],
+    )
+    return list(map(dump_ids, found))

@@ -4,8 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from plugmem_core.index.lines import EdgeLines
 from plugmem_core.kernels import NameFinder, names_in
-from plugmem_core.store import AliasRow, EntityRow
+from plugmem_core.store import AliasRow, EntityRow, NewNames
 from plugmem_core.text import STOP_WORDS, tokenize
+
+MOST_TOKENS = 64
+"""Longest name that a text is searched for; it bounds what is looked at for each token."""
 
 
 class EntityNames:
@@ -19,6 +22,7 @@ class EntityNames:
     def __init__(self) -> None:
         self._entities: dict[str, dict[int, int]] = {}  # key -> namespace -> entity
         self._longest: dict[str, int] = {}  # first token of a key -> most tokens of such a key
+        self._titles: list[tuple[str, str, int, int]] = []  # what ends in brackets
         self._finder: NameFinder | None = None  # made when it is first asked
         self.shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
         self.lines = EdgeLines()
@@ -29,35 +33,26 @@ class EntityNames:
         for row in entities:
             if row.id < self._known:
                 return False
-            self._add(row.key, row.namespace, row.id)
+            self._add(row.key, row.name, row.namespace, row.id)
             self.shown[row.id] = row.name, row.namespace
             self._known = row.id + 1
-            if self._finder is not None:
-                _add_bare(self._finder, row.name, row.namespace, row.id)
         for alias in aliases:
-            self._add(alias.key, alias.namespace, alias.entity)
+            if self.find(alias.key, alias.namespace) not in (None, alias.entity):
+                return False  # what had the name was merged into another
+            self._add(alias.key, alias.name, alias.namespace, alias.entity)
         return True
 
-    def finders(
-        self, entities: Sequence[EntityRow] = (), aliases: Sequence[AliasRow] = ()
-    ) -> list[NameFinder]:
+    def finders(self, new: NewNames | None = None) -> list[NameFinder]:
         """Return what finds names in texts: those known, and some that are not yet."""
-        if self._finder is None:
-            self._finder = NameFinder()
-            for key, holders in self._entities.items():
-                for space, entity in holders.items():
-                    _add_name(self._finder, key, space, entity)
-            for entity, (name, space) in self.shown.items():
-                _add_bare(self._finder, name, space, entity)
-        if not entities and not aliases:
-            return [self._finder]
-        new = NameFinder()
-        for row in entities:
-            _add_name(new, row.key, row.namespace, row.id)
-            _add_bare(new, row.name, row.namespace, row.id)
-        for alias in aliases:
-            _add_name(new, alias.key, alias.namespace, alias.entity)
-        return [self._finder, new]
+        known = [] if new and new.are_all else [self._known_finder()]
+        if new and (new.entities or new.aliases):
+            fresh = NameFinder()
+            for row in new.entities:
+                _add_name(fresh, row.key, row.name, row.namespace, row.id)
+            for alias in new.aliases:
+                _add_name(fresh, alias.key, alias.name, alias.namespace, alias.entity)
+            known.append(fresh)
+        return known
 
     def find(self, key: str, namespace: int) -> int | None:
         """Return the entity a key leads to within one namespace."""
@@ -101,26 +96,40 @@ class EntityNames:
         """
         return names_in(self.finders(), list(tokens), mask)
 
-    def _add(self, key: str, namespace: int, entity: int) -> None:
+    def _known_finder(self) -> NameFinder:
+        if self._finder is None:
+            finder = NameFinder()
+            for key, holders in self._entities.items():
+                for space, entity in holders.items():
+                    _add_name(finder, key, "", space, entity)
+            for title in self._titles:
+                _add_name(finder, *title)
+            self._finder = finder  # only now: other threads may ask meanwhile
+        return self._finder
+
+    def _add(self, key: str, name: str, namespace: int, entity: int) -> None:
+        if name.endswith(")"):
+            self._titles.append((key, name, namespace, entity))
         if self._finder is not None:
-            _add_name(self._finder, key, namespace, entity)
+            _add_name(self._finder, key, name, namespace, entity)
         self._entities.setdefault(key, {})[namespace] = entity
         tokens = key.split(" ")
         self._longest[tokens[0]] = max(self._longest.get(tokens[0], 0), len(tokens))
 
 
-def _add_name(finder: NameFinder, key: str, namespace: int, entity: int) -> None:
-    # One of these would be met in every other text.
-    if len(key) > 1 and not key.isdecimal() and key not in STOP_WORDS["english"]:
-        finder.add(key, namespace, entity)
-
-
-def _add_bare(finder: NameFinder, name: str, namespace: int, entity: int) -> None:
-    """Add the name of a title without what it says in brackets: "Ed Wood (film)"."""
+def _add_name(finder: NameFinder, key: str, name: str, namespace: int, entity: int) -> None:
+    """Add a name, and also without what it says in brackets, as in "Ed Wood (film)"."""
+    keys = [key]
     if name.endswith(")"):
-        key = " ".join(tokenize(name[: name.rfind("(")]))
-        if key:
-            _add_name(finder, key, namespace, entity)
+        keys.append(" ".join(tokenize(name[: name.rfind("(")])))
+    for one in keys:
+        if not _is_everywhere(one) and one.count(" ") < MOST_TOKENS:
+            finder.add(one, namespace, entity)
+
+
+def _is_everywhere(key: str) -> bool:
+    # What is one character, a number or such a word would be met in every other text.
+    return len(key) < 2 or key.isdecimal() or key in STOP_WORDS["english"]
 
 
 def _without_genitive(name: str) -> str:

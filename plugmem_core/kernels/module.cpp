@@ -119,20 +119,54 @@ void add_tokens(Lexical& index, Id id, nb::list tokens) {
     index.add(id, terms);
 }
 
-// The names in a text, given as itself if it is ASCII, else as its tokens.
-std::vector<Id> names_in(const std::vector<const NameFinder*>& finders, nb::handle text, nb::object mask) {
-    Tokens tokens;
-    if (nb::isinstance<nb::str>(text)) {
-        std::string scratch;
-        tokenize_ascii(utf8(text), scratch, [&tokens](std::string_view token) { tokens.add(token); });
-    } else {
-        for (const auto token : text) tokens.add(utf8(token));
+using Finders = std::vector<const NameFinder*>;
+
+// A text given as itself if it is ASCII, else as its tokens; valid as long as what it was given as.
+struct Text {
+    explicit Text(nb::handle given) {
+        if (nb::isinstance<nb::str>(given)) ascii = utf8(given);
+        else for (const auto token : given) tokens.push_back(utf8(token));
     }
-    if (mask.is_none()) return find_names(finders, tokens, [](Id) { return true; });
+
+    std::vector<Passage> read(const Finders& finders) const {
+        std::vector<Passage> out;
+        for (const auto* finder : finders) out.emplace_back(*finder);
+        const auto add = [&out](std::string_view token) {
+            for (auto& passage : out) passage.add(token);
+        };
+        std::string scratch;
+        tokenize_ascii(ascii, scratch, add);
+        std::for_each(tokens.begin(), tokens.end(), add);
+        return out;
+    }
+
+    std::string_view ascii;
+    std::vector<std::string_view> tokens;
+};
+
+// The entities that a text names in the visible namespaces, in the order met.
+std::vector<Id> names_in(const Finders& finders, nb::handle text, nb::object mask) {
+    const auto passages = Text(text).read(finders);
+    if (mask.is_none()) return find_names(passages, Masked{{}, true});
     const Buffer visible(mask);
-    return find_names(finders, tokens, [&](Id space) {
-        return space < visible.bytes().size() && visible.bytes()[space];
-    });
+    return find_names(passages, Masked{visible.bytes()});
+}
+
+// The entities that each text of a namespace names, but for one, ascending.
+std::vector<std::vector<Id>> mentions_in(const Finders& finders, nb::list given,
+                                         const std::vector<Id>& spaces, const std::vector<Id>& but) {
+    std::vector<Text> texts;
+    for (const auto text : given) texts.emplace_back(text);
+    if (spaces.size() != texts.size() || but.size() != texts.size())
+        throw std::invalid_argument("one namespace and one entity a text");
+    const nb::gil_scoped_release released;
+    std::vector<std::vector<Id>> out;
+    for (size_t i = 0; i < texts.size(); ++i) {
+        auto& found = out.emplace_back(find_names(texts[i].read(finders), OneSpace{spaces[i]}));
+        found.erase(std::remove(found.begin(), found.end(), but[i]), found.end());
+        std::sort(found.begin(), found.end());
+    }
+    return out;
 }
 
 // The ids of the known tokens, in order and with repeats, and their document frequencies.
@@ -329,6 +363,7 @@ NB_MODULE(_kernels, m) {
         .def("__len__", &NameFinder::size);
 
     m.def("names_in", &names_in, "finders"_a, "text"_a, "mask"_a.none());
+    m.def("mentions_in", &mentions_in, "finders"_a, "texts"_a, "namespaces"_a, "but"_a);
 
     nb::class_<Lexical>(m, "Lexical")
         .def("__init__", [](Lexical* self, nb::object stem) {

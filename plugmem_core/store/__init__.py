@@ -24,7 +24,7 @@ from plugmem_core.store.rows import (
 )
 from plugmem_core.store.sqlite import SqliteStore
 from plugmem_core.store.transaction import FactWrite, Transaction, Written
-from plugmem_core.store.writes import find_nothing
+from plugmem_core.store.writes import NewNames, find_nothing
 
 __all__ = [
     "DECLINED",
@@ -38,6 +38,7 @@ __all__ = [
     "FactWrite",
     "FileState",
     "NamespaceRow",
+    "NewNames",
     "RelationRow",
     "SqliteStore",
     "Transaction",

@@ -1,7 +1,6 @@
 """How values are spelled in rows."""
 
 import json
-from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -63,9 +62,9 @@ def load_labels(text: str | None) -> tuple[str, ...]:
     return tuple(value)
 
 
-def dump_ids(ids: Iterable[int]) -> str | None:
-    """Return ids as a row holds them, ascending; none are null."""
-    return str(sorted(ids)) if (ids := list(ids)) else None
+def dump_ids(ids: list[int]) -> str | None:
+    """Return ascending ids as a row holds them; none are null."""
+    return str(ids) if ids else None
 
 
 def load_ids(text: str | None) -> list[int]:
@@ -77,7 +76,7 @@ def load_ids(text: str | None) -> list[int]:
     if text is None:
         return []
     ids = load_json(text)
-    if not isinstance(ids, list) or not all(type(one) is int for one in ids):
+    if not isinstance(ids, list) or set(map(type, ids)) != {int}:
         raise _damaged(text)
     return ids
 

@@ -38,6 +38,10 @@ class FactRow(NamedTuple):
     change: int
     mentions: str | None = None  # JSON array of entities its text names, or null when empty
 
+    def mentioning(self, mentions: str | None) -> "FactRow":
+        """Return the row with other mentions."""
+        return FactRow(*self[:-1], mentions)  # half the time of `_replace`
+
     @property
     def is_current(self) -> bool:
         """Whether it is neither superseded nor forgotten."""

@@ -39,7 +39,7 @@ from plugmem_core.store.rows import (
 )
 from plugmem_core.store.schema import prepare
 from plugmem_core.store.transaction import Transaction
-from plugmem_core.store.writes import FindMentions
+from plugmem_core.store.writes import FindMentions, read_names
 from plugmem_core.work import tally
 
 MEMORY = ":memory:"
@@ -284,8 +284,7 @@ class SqliteStore:
         with self._snapshot() as sql:
             return Names(
                 self._namespaces(sql),
-                list(map(EntityRow._make, sql.execute("SELECT * FROM entities ORDER BY id"))),
-                list(map(AliasRow._make, sql.execute("SELECT * FROM aliases ORDER BY key"))),
+                *read_names(sql),
                 list(map(RelationRow._make, sql.execute("SELECT * FROM relations ORDER BY id"))),
                 sql.execute(
                     "SELECT id, properties FROM edges WHERE properties IS NOT NULL"

@@ -281,6 +281,7 @@ class Transaction(EdgeWrites):
             raise InvalidInputError(
                 f"{name[0]!r} names another entity already; use merge_entities to make them one"
             )
+        self._renamed = True
         # An alias of this entity may be about to become its name.
         self._sql.execute(
             "DELETE FROM aliases WHERE namespace = ? AND key = ?", (namespace, name[1])
@@ -296,6 +297,7 @@ class Transaction(EdgeWrites):
     def merge_entities(self, source: int, into: int) -> None:
         """Make one entity of two: all that is of `source` becomes of `into`."""
         row = self.entity_row(source)
+        self._renamed = True
         for fact in self._select_facts("entity = ?", (source,)):
             self._update_fact(fact._replace(entity=into))
         for edge in self._select_edges("src = ?1 OR dst = ?1", (source,)):
@@ -317,10 +319,10 @@ class Transaction(EdgeWrites):
             (source,),
         )
         for row in rows:
-            named = [into if one == source else one for one in load_ids(row.mentions)]
-            mentions = dump_ids(one for one in dict.fromkeys(named) if one != row.entity)
+            named = {into if one == source else one for one in load_ids(row.mentions)}
+            mentions = dump_ids(sorted(named - {row.entity}))
             self._sql.execute("UPDATE facts SET mentions = ? WHERE id = ?", (mentions, row.id))
-            self._update_fact(row._replace(mentions=mentions))
+            self._update_fact(row.mentioning(mentions))
 
     # -- finding what is there
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from plugmem_core.errors import NotFoundError
 from plugmem_core.store.rows import (
@@ -19,18 +20,36 @@ from plugmem_core.store.rows import (
 Name = tuple[str, str]
 """A name as given, and its key."""
 
-FindMentions = Callable[
-    [Sequence[FactRow], Sequence[EntityRow], Sequence[AliasRow]], Sequence[str | None]
-]
-"""Finds the entities that texts name, as a column of JSON; beside those of the index there are
-the names that are not committed yet."""
+
+class NewNames(NamedTuple):
+    """Names that are not committed yet.
+
+    Attributes:
+        entities: Of which there are new ones.
+        aliases: The new ones.
+        are_all: Whether these are all names there are, since some of before hold no more.
+    """
+
+    entities: Sequence[EntityRow]
+    aliases: Sequence[AliasRow]
+    are_all: bool
 
 
-def find_nothing(
-    rows: Sequence[FactRow], _: Sequence[EntityRow], __: Sequence[AliasRow]
-) -> list[str | None]:
+FindMentions = Callable[[Sequence[FactRow], NewNames], Sequence[str | None]]
+"""Finds the entities that texts name, as a column of JSON."""
+
+
+def find_nothing(rows: Sequence[FactRow], _: NewNames) -> list[str | None]:
     """Find no mentions."""
     return [None] * len(rows)
+
+
+def read_names(sql: sqlite3.Connection) -> tuple[list[EntityRow], list[AliasRow]]:
+    """Return every entity and every alias, as the connection sees them."""
+    return (
+        list(map(EntityRow._make, sql.execute("SELECT * FROM entities ORDER BY id"))),
+        list(map(AliasRow._make, sql.execute("SELECT * FROM aliases ORDER BY key"))),
+    )
 
 
 class Writes:
@@ -63,6 +82,7 @@ class Writes:
         self._new_vectors: dict[int, Vector] = {}
         self._purged: list[int] = []
         self._another_past = False
+        self._renamed = False  # whether a name of before leads elsewhere by now
 
     def finish(self) -> bool:
         """Write what follows from the rest, before the commit; `False` when nothing was touched."""
@@ -82,24 +102,37 @@ class Writes:
     def _mention(self) -> None:
         """Note which entities the new texts name, now that all names are there."""
         new = {row.id: row for row in self._touched_facts if row.id >= self._first_new}
-        if new:
-            self.note_mentions([*new.values()])
+        if not new:
+            return
+        changed = {row.id: row for row in self._with_mentions([*new.values()])}
+        self._sql.executemany(
+            "UPDATE facts SET mentions = ? WHERE id = ?",
+            [(row.mentions, row.id) for row in changed.values()],
+        )
+        self._touched_facts = [changed.get(row.id, row) for row in self._touched_facts]
 
     def note_mentions(self, rows: Sequence[FactRow]) -> int:
         """Note which entities the texts of facts name; return how many rows changed."""
-        names = (self._new_entities, self._new_aliases)
-        found = self._find_mentions(rows, *names)
-        changed = {
-            row.id: row._replace(mentions=mentions, change=self.state.change)
-            for row, mentions in zip(rows, found, strict=True)
-            if row.mentions != mentions
-        }
+        change = self.state.change
+        changed = [row._replace(change=change) for row in self._with_mentions(rows)]
         self._sql.executemany(
             "UPDATE facts SET mentions = ?, change = ? WHERE id = ?",
-            [(row.mentions, row.change, row.id) for row in changed.values()],
+            [(row.mentions, change, row.id) for row in changed],
         )
-        self._touched_facts.extend(changed.values())
+        self._touched_facts.extend(changed)
         return len(changed)
+
+    def _with_mentions(self, rows: Sequence[FactRow]) -> list[FactRow]:
+        """Return the rows that mention others than they say, as they are to be."""
+        names = NewNames(self._new_entities, self._new_aliases, are_all=False)
+        if self._renamed:
+            names = NewNames(*read_names(self._sql), are_all=True)
+        found = self._find_mentions(rows, names)
+        return [
+            row.mentioning(mentions)
+            for row, mentions in zip(rows, found, strict=True)
+            if row.mentions != mentions
+        ]
 
     @property
     def changes(self) -> Changes:

@@ -124,6 +124,27 @@ def test_merged_entities_are_mentioned_as_one(memory: Memory) -> None:
     assert set(memory.mentions(receipt.id)) == {"Mara", "Ivan"}
 
 
+def test_names_count_as_they_are_when_the_transaction_ends(memory: Memory) -> None:
+    know(memory, "Mara", "Mrs Lind", "Ivo (actor)")
+    assert mentioned(memory, "Mrs Lind and Ivo") == {"Mrs Lind", "Ivo (actor)"}
+    memory.merge_entities("Mrs Lind", "Mara")
+    assert mentioned(memory, "Mrs Lind called") == {"Mara"}
+    with memory.transaction():
+        first = memory.remember("Ivo called Ivan, Mara called Mrs Lind")
+        memory.rename_entity("Ivo (actor)", "Ivan")
+        memory.merge_entities("Mara", "Ivan")
+        second = memory.remember("Ivo called")
+    assert memory.mentions(first.id) == ("Ivan",)
+    assert memory.mentions(second.id) == ()
+    assert memory.verify().ok
+
+
+def test_a_name_of_64_words_is_met_and_a_longer_one_is_not(memory: Memory) -> None:
+    know(memory, "long " * 63 + "name", "very long " * 32 + "name")
+    text = "very long " * 32 + "name, " + "long " * 63 + "name"
+    assert mentioned(memory, text) == {"long " * 63 + "name"}
+
+
 def test_an_erased_entity_is_mentioned_no_more(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(tmp_path / "m.db")
     know(memory, "Mara", "Ivo")
