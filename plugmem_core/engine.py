@@ -3,7 +3,7 @@
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -370,8 +370,8 @@ class Engine:
         except (LookupError, TypeError, ValueError) as error:
             raise CorruptError(f"{self.store.path} holds a row that cannot be: {error}") from error
 
-    def _first_facts(self, text: str) -> Iterable[int]:
-        return self.index.first_facts(text)
+    def _first_facts(self, text: str, has: Callable[[int, str], bool]) -> Iterable[int]:
+        return self.index.first_facts(text, has)
 
     def _find_mentions(self, rows: Sequence[FactRow], names: NewNames) -> list[str | None]:
         if not self.config.mentions:

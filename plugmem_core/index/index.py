@@ -90,9 +90,14 @@ class Index:
             self.vectors = VectorIndex(dim, self._config)
         return self.vectors
 
-    def first_facts(self, text: str) -> Iterable[int]:
-        """Return the first facts in which a string is a token, and in which it is a tag."""
-        first = self.lexical.first_document(text)
+    def first_facts(self, text: str, has: Callable[[int, str], bool]) -> Iterable[int]:
+        """Return the first facts in which a string is a token, and in which it is a tag.
+
+        Args:
+            text: The string.
+            has: Whether it is a token of a fact.
+        """
+        first = self.lexical.first_document(text, has)
         tagged = self.tags.facts_of(text)
         return [fact for fact in (first, *tagged[:1]) if fact is not None]
 

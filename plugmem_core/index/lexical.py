@@ -1,6 +1,7 @@
 """The lexical index: the kernel's BM25, or rank-bm25 for its exact numbers."""
 
 import math
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -88,9 +89,17 @@ class LexicalIndex:
             expanded += self.postings.terms_containing(token) if is_unigram(token) else [token]
         return expanded
 
-    def first_document(self, token: str) -> int | None:
-        """Return the first fact that contains a token."""
-        return self.postings.first_document(token)
+    def first_document(self, token: str, has: Callable[[int, str], bool]) -> int | None:
+        """Return the first fact that contains a token.
+
+        Args:
+            token: As it stands in texts, not its stem.
+            has: Whether a fact contains it; asked where words are stemmed.
+        """
+        fact = self.postings.next_document(token, 0)
+        while fact is not None and self.analyzer.stem and not has(fact, token):
+            fact = self.postings.next_document(token, fact + 1)
+        return fact
 
 
 def discriminating(terms: list[int], frequencies: list[int], documents: int) -> list[int]:

@@ -23,14 +23,15 @@ public:
     // What makes the term of a word; without it a word is its own term. Asked once for each word.
     std::function<std::string(std::string_view)> stem;
 
-    // The term of a word, made if it is new.
-    Id intern(std::string_view word) {
+    // The term of a word of a document, made if it is new.
+    Id intern(std::string_view word, Id document) {
         if (!stem) return terms.intern(word);
         const Id known = words_.find(word);
         if (known != NONE) return term_of_[known];
         const Id term = terms.intern(stem(word));
         words_.intern(word);
         term_of_.push_back(term);
+        met_.push_back(document);
         return term;
     }
 
@@ -153,13 +154,25 @@ public:
     bool has(Id id) const { return id < length_.size() && length_[id] != ABSENT; }
     size_t df(Id term) const { return term < postings_.size() ? postings_[term].ids.size() : 0; }
     size_t documents() const { return documents_; }
-    Id first_document(Id term) const { return df(term) ? postings_[term].ids.front() : NONE; }
+
+    // The first document from one on that may have a word; `NONE` without one. Without stems it
+    // does have it; with them it has a word of the same term, and none has it before it was met.
+    Id next_document(std::string_view word, Id from) const {
+        const Id known = stem ? words_.find(word) : terms.find(word);
+        if (known == NONE) return NONE;
+        const Id term = stem ? term_of_[known] : known;
+        if (!df(term)) return NONE;
+        const auto& ids = postings_[term].ids;
+        const auto at = std::lower_bound(ids.begin(), ids.end(), stem ? std::max(from, met_[known]) : from);
+        return at == ids.end() ? NONE : *at;
+    }
 
     std::string save() const {
         Writer out;
         terms.write(out);
         words_.write(out);
         out.array(term_of_);
+        out.array(met_);
         std::vector<uint32_t> sizes;
         std::vector<Id> ids;
         std::vector<uint16_t> shapes;
@@ -181,7 +194,9 @@ public:
         fresh.terms.read(in);
         fresh.words_.read(in);
         fresh.term_of_ = in.array<Id>();
+        fresh.met_ = in.array<Id>();
         Reader::require(fresh.words_.size() == fresh.term_of_.size(), "words are damaged");
+        Reader::require(fresh.words_.size() == fresh.met_.size(), "words are damaged");
         for (const Id term : fresh.term_of_) Reader::require(term < fresh.terms.size(), "words are damaged");
         fresh.stem = stem;
         const auto sizes = in.array<uint32_t>();
@@ -600,6 +615,7 @@ private:
 
     Dictionary words_; // those met, where they are stemmed
     std::vector<Id> term_of_;
+    std::vector<Id> met_; // the document each was met in first
     std::vector<Postings> postings_; // by term
     std::vector<uint16_t> length_; // tokens of a document, by fact id
     std::vector<Id> forward_;

@@ -107,7 +107,7 @@ bool add_text(Lexical& index, Id id, nb::str text) {
     std::vector<Id> terms;
     std::string scratch;
     tokenize_ascii(source, scratch, [&](std::string_view token) {
-        terms.push_back(index.intern(token));
+        terms.push_back(index.intern(token, id));
     });
     index.add(id, terms);
     return true;
@@ -115,7 +115,7 @@ bool add_text(Lexical& index, Id id, nb::str text) {
 
 void add_tokens(Lexical& index, Id id, nb::list tokens) {
     std::vector<Id> terms;
-    for (const auto token : tokens) terms.push_back(index.intern(utf8(token)));
+    for (const auto token : tokens) terms.push_back(index.intern(utf8(token), id));
     index.add(id, terms);
 }
 
@@ -184,10 +184,12 @@ nb::tuple lookup(const Lexical& index, nb::list tokens) {
 
 std::vector<float> overlap(Lexical& index, nb::list tokens, const std::vector<Id>& ids) {
     std::vector<Id> terms;
-    std::unordered_set<std::string_view> unknown;
+    std::unordered_set<std::string> unknown;
     for (const auto token : tokens) {
-        const Id term = index.find(utf8(token));
-        if (term == NONE) unknown.insert(utf8(token)); else terms.push_back(term);
+        const std::string_view word = utf8(token);
+        const Id term = index.find(word);
+        if (term != NONE) terms.push_back(term);
+        else unknown.insert(index.stem ? index.stem(word) : std::string(word));
     }
     return index.overlap(std::move(terms), unknown.size(), ids);
 }
@@ -404,11 +406,10 @@ NB_MODULE(_kernels, m) {
                 if (self.df(term)) out.append(to_str(self.terms.name(term)));
             return out;
         }, "part"_a)
-        .def("first_document", [](const Lexical& self, nb::str token) -> nb::object {
-            const Id term = self.find(utf8(token));
-            const Id id = term == NONE ? NONE : self.first_document(term);
+        .def("next_document", [](const Lexical& self, nb::str token, Id from) -> nb::object {
+            const Id id = self.next_document(utf8(token), from);
             return id == NONE ? nb::none() : nb::cast(id);
-        }, "token"_a)
+        }, "token"_a, "from_id"_a)
         .def("save", [](const Lexical& self) { return saved([&] { return self.save(); }); })
         .def("load", [](Lexical& self, nb::handle data) {
             if (self.stem) // a Python object, which is copied

@@ -152,7 +152,7 @@ class _Writer:
                 left = len(batch) == BATCH
                 with store.write(
                     lambda: 0,
-                    lambda _: (),
+                    lambda _, _has: (),
                     find_nothing,
                     lambda _: None,
                     lambda _changes, _state: None,

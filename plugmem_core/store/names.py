@@ -4,6 +4,7 @@ from plugmem_core.errors import InvalidInputError
 from plugmem_core.store import stamps
 from plugmem_core.store.rows import AliasRow, EntityRow, NamespaceRow, RelationRow
 from plugmem_core.store.writes import Name, Writes
+from plugmem_core.text import tokenize
 
 
 class NameWrites(Writes):
@@ -108,7 +109,10 @@ class NameWrites(Writes):
         ).fetchone()
         if as_entity is not None:
             seen.append(as_entity)
-        earlier = (self.fact(fact) for fact in self._first_facts(name))
+        earlier = (self.fact(fact) for fact in self._first_facts(name, self._has_token))
         for row in (*earlier, *self._touched_facts):
             seen.extend(stamps.of_appearances(row, name))
         return min(seen)
+
+    def _has_token(self, fact: int, token: str) -> bool:
+        return token in tokenize(self.fact(fact).text)

@@ -39,7 +39,7 @@ from plugmem_core.store.rows import (
 )
 from plugmem_core.store.schema import prepare
 from plugmem_core.store.transaction import Transaction
-from plugmem_core.store.writes import FindMentions, read_names
+from plugmem_core.store.writes import FindMentions, FirstFacts, read_names
 from plugmem_core.work import tally
 
 MEMORY = ":memory:"
@@ -157,7 +157,7 @@ class SqliteStore:
     def write(
         self,
         clock: Clock,
-        first_facts: Callable[[str], Iterable[int]],
+        first_facts: FirstFacts,
         find_mentions: FindMentions,
         on_begin: Callable[[int], None],
         on_commit: Callable[[Changes, FileState], None],
@@ -166,7 +166,7 @@ class SqliteStore:
 
         Args:
             clock: Tells the record time, read once the file is ours.
-            first_facts: The first facts in which a string is a token or a tag.
+            first_facts: Finds the first facts in which a string is a token or a tag.
             find_mentions: The entities that texts name.
             on_begin: Called with the file's change number before anything is written.
             on_commit: Called with the touched rows and the counters once they are on disk;

@@ -35,6 +35,9 @@ class NewNames(NamedTuple):
     are_all: bool
 
 
+FirstFacts = Callable[[str, Callable[[int, str], bool]], Iterable[int]]
+"""Finds the first facts in which a string is a token or a tag, by asking what has a token."""
+
 FindMentions = Callable[[Sequence[FactRow], NewNames], Sequence[str | None]]
 """Finds the entities that texts name, as a column of JSON."""
 
@@ -60,7 +63,7 @@ class Writes:
         connection: sqlite3.Connection,
         state: FileState,
         now: int,
-        first_facts: Callable[[str], Iterable[int]],
+        first_facts: FirstFacts,
         find_mentions: FindMentions,
     ) -> None:
         self._sql = connection

@@ -104,6 +104,10 @@ def extend_lists(lists: IdLists) -> None:
     lists.remove_facts(facts(range(20)))
 
 
+def first_letters(word: str) -> str:
+    return word[:2]
+
+
 def fill_lexical(index: Lexical, rng: np.random.Generator) -> None:
     for document in range(40):
         words = [f"w{number}" for number in rng.integers(0, 30, size=int(rng.integers(0, 12)))]
@@ -122,7 +126,7 @@ def read_lexical(index: Lexical) -> object:
         index.overlap(words[:5], list(range(100))),
         [sorted(index.terms_of(document)) for document in range(100)],
         sorted(index.terms_containing("1")),
-        [index.first_document(word) for word in words],
+        [index.next_document(word, 0) for word in words],
         (index.documents(), index.terms()),
     )
 
@@ -234,6 +238,7 @@ KINDS = [
     ),
     Kind("lists", IdLists, fill_lists, read_lists, extend_lists),
     Kind("lexical", Lexical, fill_lexical, read_lexical, extend_lexical),
+    Kind("stems", lambda: Lexical(first_letters), fill_lexical, read_lexical, extend_lexical),
     Kind("graph", Graph, fill_graph, read_graph, extend_graph),
     Kind("turns", Turns, fill_turns, read_turns, extend_turns),
     Kind("vectors", lambda: VectorPool(DIM), fill_vectors, read_vectors, extend_vectors),

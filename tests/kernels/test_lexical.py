@@ -329,12 +329,12 @@ def test_removed_documents_leave_every_statistic(
 
 def test_a_removed_document_is_no_longer_the_first_of_its_word() -> None:
     index = index_of([["a"], ["a", "b"]])
-    assert index.first_document("a") == 0
+    assert index.next_document("a", 0) == 0
     index.remove([0])
-    assert (index.first_document("a"), index.lookup(["a"])[1]) == (1, [1])
+    assert (index.next_document("a", 0), index.lookup(["a"])[1]) == (1, [1])
     index.remove([1])
-    assert (index.first_document("a"), index.lookup(["a", "b"])) == (None, ([], []))
-    assert index.first_document("never seen") is None
+    assert (index.next_document("a", 0), index.lookup(["a", "b"])) == (None, ([], []))
+    assert index.next_document("never seen", 0) is None
 
 
 def test_documents_are_added_in_ascending_order() -> None:
@@ -386,3 +386,68 @@ def test_words_that_contain_a_part_are_found_while_some_document_has_them() -> N
     assert index.terms_containing("名") == []
     index.remove([0])
     assert index.terms_containing("京") == []
+
+
+# -- words that are stemmed
+
+
+STEMS = {"walk": "w", "walks": "w", "walking": "w", "tea": "t", "teas": "t"}
+forms = st.lists(st.sampled_from([*STEMS]), max_size=6)
+
+
+def stemmed(corpus: Corpus, asked: list[str] | None = None) -> Lexical:
+    def stem(word: str) -> str:
+        if asked is not None:
+            asked.append(word)
+        return STEMS.get(word, word)
+
+    index = Lexical(stem)
+    for document, words in enumerate(corpus):
+        index.add_tokens(document, list(words))
+    return index
+
+
+@settings(deadline=None)
+@given(st.lists(forms, min_size=1, max_size=8), forms)
+def test_an_index_of_stems_is_that_of_texts_written_in_stems(
+    corpus: Corpus, query: list[str]
+) -> None:
+    index, plain = stemmed(corpus), index_of([[STEMS[w] for w in words] for words in corpus])
+    table, everything = facts(range(len(corpus))), list(range(len(corpus)))
+    stems = [STEMS[word] for word in query]
+    assert search(index, query, table) == search(plain, stems, table)
+    assert index.overlap(query, everything) == plain.overlap(stems, everything)
+    assert index.terms() == plain.terms()
+    for document in everything:
+        assert index.terms_of(document) == plain.terms_of(document)
+
+
+def test_a_word_is_stemmed_once_however_often_it_is_indexed() -> None:
+    asked: list[str] = []
+    index = stemmed([["walk", "walks"], ["walks", "tea", "walk"]], asked)
+    index.add_text(2, "Walks, walks and tea")
+    assert asked == ["walk", "walks", "tea", "and"]
+    index.lookup(["walks", "tea"])
+    assert asked == ["walk", "walks", "tea", "and"]
+
+
+def test_forms_of_an_unknown_word_are_one_word_of_what_is_compared() -> None:
+    assert stemmed([["tea"]]).overlap(["walk", "walks", "tea"], [0]) == [0.5]
+
+
+@settings(deadline=None)
+@given(st.lists(forms, min_size=1, max_size=8), st.sampled_from([*STEMS]), st.integers(0, 9))
+def test_no_document_that_has_a_word_itself_is_passed_over(
+    corpus: Corpus, word: str, start: int
+) -> None:
+    index = stemmed(corpus)
+    having = [document for document, words in enumerate(corpus) if word in words]
+    found = [index.next_document(word, start)]
+    while found[-1] is not None:
+        assert {STEMS[word]} <= {STEMS[w] for w in corpus[found[-1]]}
+        found.append(index.next_document(word, found[-1] + 1))
+    assert {document for document in having if document >= start} <= set(found)
+    if having:  # at once, if nothing was removed
+        assert index.next_document(word, 0) == having[0]
+    else:
+        assert found == [None]

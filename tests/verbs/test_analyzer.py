@@ -160,3 +160,32 @@ def test_the_scorers_of_the_package_read_the_same_terms(
     memory = filled(open_memory(config=TUNED.replace(lexical=lexical)))
     memory.remember_many({"text": f"something else {n}"} for n in range(5))
     assert ids(memory, "who walked?") == [0, 1, 3]
+
+
+# -- what the file holds does not depend on it
+
+
+def relations(path: Path) -> list[tuple[str, int]]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute("SELECT name, rank FROM relations ORDER BY id").fetchall()
+
+
+@pytest.mark.parametrize("purged", [(), (1,), (0, 1)])
+def test_when_a_string_first_appeared_is_told_by_the_string_not_by_its_stem(
+    tmp_path: Path, purged: tuple[int, ...]
+) -> None:
+    told = []
+    for config in (PLAIN, ENGLISH):
+        path = tmp_path / f"{config.analyzer}.db"
+        with Memory.open(path, config=config, clock=lambda: 1_700_000_000_000) as memory:
+            memory.remember_many({"text": text} for text in ("walking", "a walks", "b walks", "c"))
+            for fact in purged:
+                memory.forget(fact)
+            memory.maintain()
+            memory.link("Mara", "walks", "dog")
+            memory.link("Mara", "walked", "dog")
+            memory.link("Mara", "c", "dog")
+        told.append(relations(path))
+    assert told[0] == told[1]
+    [(_, walks), (_, walked), (_, c)] = told[0]
+    assert walks < c < walked
