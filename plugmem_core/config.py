@@ -16,6 +16,9 @@ PLAIN = "plain"
 LANGUAGES: tuple[str, ...] = tuple(sorted(algorithms()))
 """The languages whose words can be stemmed: those of Snowball."""
 
+RECENCY: dict[Ranking, float] = {"reference": 0.25, "tuned": 0.05}
+"""The largest boost of a recent fact: that of the reference engine, and what orders equals."""
+
 BM25: dict[Ranking, tuple[float, float]] = {"reference": (1.2, 0.75), "tuned": (0.9, 0.4)}
 """k1 and b: those of the reference engine, and what short texts want."""
 
@@ -86,7 +89,8 @@ class MemoryConfig(Knobs):
         w_vector: Weight of the vector source.
         w_graph: Weight of the graph source.
         w_time: Weight of the time source.
-        w_recency: Largest relative boost of a fact recorded just now; 0 switches it off.
+        w_recency: Largest relative boost of a fact recorded just now; 0 switches it off. By
+            default 0.05, in the reference ranking 0.25.
         text_share: In the tuned ranking, the share of the words; the vector has the rest.
         entity_boost: Points for a fact about an entity that the question names, and less with
             every hop from it; this and the following are of the tuned ranking, where text and
@@ -123,7 +127,7 @@ class MemoryConfig(Knobs):
     max_links: int = Field(default=16, ge=0, le=1024)
     max_metadata: int = Field(default=65_536, ge=2, le=16_777_216)
     max_value: int = Field(default=67_108_864, ge=2, le=536_870_912)
-    ranking: Ranking = "reference"
+    ranking: Ranking = "tuned"
     lexical: Lexical = "bm25"
     analyzer: str | None = None
     stop_words: bool = True
@@ -134,14 +138,14 @@ class MemoryConfig(Knobs):
     w_vector: float = Field(default=1.0, ge=0, le=1_000)
     w_graph: float = Field(default=1.0, ge=0, le=1_000)
     w_time: float = Field(default=1.0, ge=0, le=1_000)
-    w_recency: float = Field(default=0.25, ge=0, le=1_000)
-    text_share: float = Field(default=0.45, ge=0, le=1)
+    w_recency: float | None = Field(default=None, ge=0, le=1_000)
+    text_share: float = Field(default=0.5, ge=0, le=1)
     entity_boost: float = Field(default=0.3, ge=0, le=1)
-    date_boost: float = Field(default=0.3, ge=0, le=1)
+    date_boost: float = Field(default=0.4, ge=0, le=1)
     year_boost: float = Field(default=0.3, ge=0, le=1)
     previous_boost: float = Field(default=0.3, ge=0, le=1)
     next_boost: float = Field(default=0.2, ge=0, le=1)
-    link_boost: float = Field(default=0.7, ge=0, le=1)
+    link_boost: float = Field(default=0.85, ge=0, le=1)
     link_cap: float = Field(default=0.85, ge=0, le=1)
     mentions: bool = True
     rerank_top: int = Field(default=50, ge=0, le=10_000)
@@ -176,3 +180,8 @@ class MemoryConfig(Knobs):
             k1 if self.bm25_k1 is None else self.bm25_k1,
             b if self.bm25_b is None else self.bm25_b,
         )
+
+    @property
+    def recency(self) -> float:
+        """`w_recency`, or what stands for it."""
+        return RECENCY[self.ranking] if self.w_recency is None else self.w_recency

@@ -22,7 +22,7 @@ struct Links {
 
 // The admitted facts about the entities that a fact mentions, the newest `most` of each. An
 // entity weighs the less, the more of the N facts there are mention it or are about it:
-//   weight = 1 - ln(1 + uses) / ln(1 + N)
+//   weight = (1 - ln(1 + uses) / ln(1 + N))^2
 inline Links links_of(Id fact, const IdLists& mentions, const IdLists& mentioned, const IdLists& about,
                       size_t most, const FactTable& facts, const Scope& scope) {
     Links out;
@@ -30,12 +30,12 @@ inline Links links_of(Id fact, const IdLists& mentions, const IdLists& mentioned
     for (const Id entity : mentions.list(fact)) {
         const auto& named = about.list(entity);
         const auto uses = static_cast<float>(named.size() + mentioned.list(entity).size());
-        const float weight = std::max(0.0f, 1.0f - std::log1p(uses) / all);
+        const float rarity = std::max(0.0f, 1.0f - std::log1p(uses) / all);
         size_t found = 0;
         for (auto at = named.rbegin(); at != named.rend() && found < most; ++at) {
             if (*at == fact || !facts.admits(scope, *at)) continue;
             out.facts.push_back(*at);
-            out.weights.push_back(weight);
+            out.weights.push_back(rarity * rarity);
             ++found;
         }
     }

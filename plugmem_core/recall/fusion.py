@@ -29,9 +29,9 @@ def weigh(config: MemoryConfig, query: Query) -> Weights:
     standing = [config.w_bm25, config.w_vector, config.w_graph, config.w_time]
     own = query.weights
     if not own:
-        return Weights(standing, config.w_recency)
+        return Weights(standing, config.recency)
     sources = [own.get(name, weight) for name, weight in zip(SOURCES, standing, strict=True)]
-    return Weights(sources, own.get("recency", config.w_recency))
+    return Weights(sources, own.get("recency", config.recency))
 
 
 def deepest_rank(config: MemoryConfig, weights: Weights, k: int) -> int:

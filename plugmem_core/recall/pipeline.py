@@ -167,6 +167,8 @@ def _weigh_signals(
     for source in (GRAPH, TIME):
         pool.add(lists[source], source)
     scorer.score(pool)
+    if "graph" in query.sources:
+        neighbour_evidence(pool, index, scorer, scope, config)
     if walked is not None and config.entity_boost:
         entity_evidence(pool, index, walked, config.entity_boost * counts[GRAPH])
     if lists[TIME] and config.date_boost:
@@ -176,7 +178,6 @@ def _weigh_signals(
         date_evidence(pool, index, windows, config.date_boost * counts[TIME])
         year_evidence(pool, index, windows, config.year_boost * counts[TIME])
     if "graph" in query.sources:
-        neighbour_evidence(pool, index, scorer, scope, config)
         link_evidence(pool, index, scorer, scope, config)
     return pool
 

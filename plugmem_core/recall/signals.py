@@ -154,8 +154,8 @@ def link_evidence(
         min(own + link_boost * weight * seed, link_cap * seed)
 
     where `own` are its points so far, `seed` those of the one that leads there, and the weight
-    of the entity is 1 - ln(1 + uses) / ln(1 + N): the more of the N facts mention it or are
-    about it, the less it leads anywhere. Without the cap, what a passage leads to would come
+    of the entity is (1 - ln(1 + uses) / ln(1 + N))^2: the more of the N facts mention it or
+    are about it, the less it leads anywhere. Without the cap, what a passage leads to would come
     before the passage itself.
     """
     if not config.link_boost:

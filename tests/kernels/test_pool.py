@@ -221,7 +221,7 @@ def test_a_fact_leads_to_facts_about_what_it_mentions() -> None:
     assert links.facts == [7, 5, 8]  # the newest two, and not the fact itself
     everything = math.log(11)
     assert links.weights == pytest.approx(
-        [1 - math.log(6) / everything] * 2 + [1 - math.log(4) / everything]
+        [(1 - math.log(6) / everything) ** 2] * 2 + [(1 - math.log(4) / everything) ** 2]
     )
 
 
