@@ -3,7 +3,7 @@
 import json
 
 from plugmem_core.kernels import Dictionary, Turns
-from plugmem_core.store import FactRow
+from plugmem_core.store import FactRow, load_object
 
 MAX_VALUE = 1_024
 """Longest name of a session, in characters of JSON; a longer one is no session."""
@@ -29,7 +29,7 @@ class Sessions:
         # Most facts have no session, and need no parsing.
         if row.metadata is None or self._mark not in row.metadata:
             return
-        value = json.loads(row.metadata).get(self.key)
+        value = load_object(row.metadata).get(self.key)
         if isinstance(value, str | int):
             name = f"{row.namespace}:{json.dumps(value)}"
             if len(name) <= MAX_VALUE:
