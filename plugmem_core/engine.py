@@ -228,6 +228,7 @@ class Engine:
             CorruptError: The file holds rows that no write of ours leaves.
         """
         index = self._empty_index()
+        self.store.check_ids()
         told = Counted(progress, self.store.facts_stored())
         with self.store.changes_since(0) as changes, self._reading_rows():
             index.apply(changes, told.one_more)

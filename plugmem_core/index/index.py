@@ -103,6 +103,10 @@ class Index:
 
     def _put_fact(self, row: FactRow) -> None:
         known = self.facts.has(row.id)
+        if not 0 <= row.namespace < len(self.spaces.paths) or (
+            row.entity is not None and row.entity not in self.names.shown
+        ):
+            raise LookupError(f"fact {row.id} is of an entity or a namespace that is not there")
         # The columns come last: an interrupted call is made good by the next one.
         if not known:
             self.lexical.add(row.id, row.text)
@@ -143,6 +147,9 @@ class Index:
         )
 
     def _put_edge(self, row: EdgeRow) -> None:
+        shown = self.names.shown
+        if row.src not in shown or row.dst not in shown or row.relation not in self.relations:
+            raise LookupError(f"edge {row.id} has an end or a relation that is not there")
         if row.properties is not None:
             self.edge_properties[row.id] = row.properties
         self.graph.put(

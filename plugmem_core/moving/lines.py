@@ -28,7 +28,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from plugmem_core.clock import to_ms
 from plugmem_core.errors import InvalidInputError, TooLargeError
 from plugmem_core.inputs import MAX_DIM, check_id, check_namespace
-from plugmem_core.store.transfer import Extent, most_ids
+from plugmem_core.store.rows import most_ids
+from plugmem_core.store.transfer import Extent
 from plugmem_core.text import check_text
 
 VERSION = 1

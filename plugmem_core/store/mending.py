@@ -10,9 +10,8 @@ from plugmem_core.errors import PlugmemError
 from plugmem_core.inputs import MAX_DIM, check_namespace
 from plugmem_core.store.encoding import dump_json, load_labels
 from plugmem_core.store.rescue import Damage
-from plugmem_core.store.rows import NO_VECTOR, PENDING, STORED
+from plugmem_core.store.rows import NO_VECTOR, PENDING, STORED, most_ids
 from plugmem_core.store.schema import ANALYZER
-from plugmem_core.store.transfer import most_ids
 
 _ENTITIES_USED = (
     "SELECT entity AS id, namespace FROM facts WHERE entity IS NOT NULL "

@@ -16,6 +16,11 @@ Those that were declined by the writer are never made; the others without one ma
 """
 
 
+def most_ids(records: int) -> int:
+    """Return how many ids so many records may be spread over; an index has room for each."""
+    return 16_777_216 + 64 * records
+
+
 class FactRow(NamedTuple):
     """One row of `facts`; the field order is the column order."""
 

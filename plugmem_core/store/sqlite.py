@@ -36,6 +36,7 @@ from plugmem_core.store.rows import (
     NamespaceRow,
     RelationRow,
     Vector,
+    most_ids,
 )
 from plugmem_core.store.schema import prepare
 from plugmem_core.store.transaction import Transaction
@@ -448,6 +449,33 @@ class SqliteStore:
         """Return the display names of entities, in the order given."""
         names = dict(self._by_ids("SELECT id, name FROM entities WHERE id IN", entities))
         return [names[entity] for entity in entities if entity in names]
+
+    def check_ids(self) -> None:
+        """Refuse ids so far apart that an index of them would not fit into memory.
+
+        Raises:
+            CorruptError: There are some, which no write of ours gives.
+        """
+        with self._snapshot() as sql:
+            for table, gone in (
+                ("facts", "purges"),
+                ("entities", None),
+                ("edges", None),
+                ("namespaces", None),
+            ):
+                (last,) = sql.execute(f"SELECT max(id) FROM {table}").fetchone()
+                if last is None or last < most_ids(0):
+                    continue
+                count = sum(
+                    sql.execute(f"SELECT count(*) FROM {one}").fetchone()[0]
+                    for one in (table, gone)
+                    if one is not None
+                )
+                if last >= most_ids(count):
+                    raise CorruptError(
+                        f"{self.path} has id {last} in {table}, among {count} that were given; "
+                        f"an id is below {most_ids(count)}; salvage what can be read"
+                    )
 
     def facts_stored(self) -> int:
         """Return how many facts the file holds, whatever has become of them."""

@@ -89,11 +89,6 @@ Span: TypeAlias = tuple[int, int]
 """The first id there is, and the next that will be given."""
 
 
-def most_ids(records: int) -> int:
-    """Return how many ids so many records may be spread over; an index has room for each."""
-    return 16_777_216 + 64 * records
-
-
 class Extent(NamedTuple):
     """How much leaves, and what ids it has.
 
