@@ -8,7 +8,7 @@ import pytest
 from clocks import Clock
 from hypothesis import settings
 
-from plugmem_core import Memory
+from plugmem_core import Memory, MemoryConfig
 
 OpenMemory: TypeAlias = Callable[..., Memory]
 
@@ -24,11 +24,18 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def open_memory(clock: Clock) -> Iterator[OpenMemory]:
-    """Opens memories under the clock, by default without a file, and closes them at the end."""
+def open_memory(clock: Clock, request: pytest.FixtureRequest) -> Iterator[OpenMemory]:
+    """Opens memories under the clock, by default without a file, and closes them at the end.
+
+    Those of a test that is marked `reference` have that ranking.
+    """
     opened: list[Memory] = []
+    marked = request.node.get_closest_marker("reference") is not None
 
     def open_memory(path: str | Path = ":memory:", **options: Any) -> Memory:
+        if marked:
+            config = options.get("config") or MemoryConfig()
+            options["config"] = config.replace(ranking="reference")
         opened.append(Memory.open(path, **{"clock": clock, **options}))
         return opened[-1]
 

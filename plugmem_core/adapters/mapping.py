@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from plugmem_core.errors import PlugmemError
 from plugmem_core.text import entity_key
@@ -40,7 +40,7 @@ class FieldKeys(BaseModel):
     tags: str | None = "fact_tags"
     links: str | None = "fact_links"
     valid_from: str | None = "fact_valid_from"
-    subjects: tuple[str, ...] = SUBJECTS
+    subjects: tuple[str, ...] = Field(default=SUBJECTS, strict=False)  # JSON has no tuples
 
     def said_in(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Return what metadata says of the fact, by the names of `Memory.remember`.

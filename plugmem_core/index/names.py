@@ -92,7 +92,7 @@ class EntityNames:
         """Return the entities that a text names, in the order met.
 
         Other than for `mentions`, a title is met by its bare name, too, and a name counts for
-        nothing that is only a word such as "it", a number, or one character.
+        nothing that is only a word such as "it", or a number.
         """
         return names_in(self.finders(), list(tokens), mask)
 
@@ -128,8 +128,8 @@ def _add_name(finder: NameFinder, key: str, name: str, namespace: int, entity: i
 
 
 def _is_everywhere(key: str) -> bool:
-    # What is one character, a number or such a word would be met in every other text.
-    return len(key) < 2 or key.isdecimal() or key in STOP_WORDS["english"]
+    # A number or such a word would be met in every other text.
+    return key == "" or key.isdecimal() or key in STOP_WORDS["english"]
 
 
 def _without_genitive(name: str) -> str:

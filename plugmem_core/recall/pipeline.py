@@ -15,6 +15,7 @@ from plugmem_core.recall.selection import Row
 from plugmem_core.recall.signals import (
     BM25,
     GRAPH,
+    MENTION_HOPS,
     SIGNALS,
     TIME,
     VECTOR,
@@ -136,7 +137,7 @@ def _find(
         ef = query.ef or config.hnsw_ef_search
         lists[1] = nearest(index, vector, limit, ef, config.min_similarity, scope, allowed)
     if ranking.anchors:
-        depth = config.graph_depth if query.graph_depth is None else query.graph_depth
+        depth = _depth(config, query)
         walked = walk(index, ranking.anchors, depth, config.graph_decay, scope, looks_back(query))
         ranking.walked = walked
         lists[2] = around(index, walked, config, limit, scope)
@@ -168,7 +169,8 @@ def _weigh_signals(
         pool.add(lists[source], source)
     scorer.score(pool)
     if "graph" in query.sources:
-        neighbour_evidence(pool, index, scorer, scope, config)
+        before, after = config.previous_boost * counts[GRAPH], config.next_boost * counts[GRAPH]
+        neighbour_evidence(pool, index, scorer, scope, before, after)
     if walked is not None and config.entity_boost:
         entity_evidence(pool, index, walked, config.entity_boost * counts[GRAPH])
     if lists[TIME] and config.date_boost:
@@ -177,9 +179,14 @@ def _weigh_signals(
         windows = windows_in(query.text or "", clocks(query, now)[0])
         date_evidence(pool, index, windows, config.date_boost * counts[TIME])
         year_evidence(pool, index, windows, config.year_boost * counts[TIME])
-    if "graph" in query.sources:
-        link_evidence(pool, index, scorer, scope, config)
+    if "graph" in query.sources and _depth(config, query) >= MENTION_HOPS:
+        share = config.link_boost * counts[GRAPH]
+        link_evidence(pool, index, scorer, scope, share, config.link_cap)
     return pool
+
+
+def _depth(config: MemoryConfig, query: Query) -> int:
+    return config.graph_depth if query.graph_depth is None else query.graph_depth
 
 
 def _deepest(config: MemoryConfig, weights: Weights, asked: list[bool], k: int, limit: int) -> int:

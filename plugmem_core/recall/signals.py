@@ -25,6 +25,9 @@ BM25, VECTOR, GRAPH, TIME, DATE, YEAR, NEIGHBOUR, LINK = range(len(SIGNALS))
 AFTERMATH = 12 * DAY_MS
 """People tell of what happened days ago: so long after a date a fact still gets half its points."""
 
+MENTION_HOPS = 2
+"""From a fact to the entity that it mentions, and from there to what is about that."""
+
 SEEDS = 2
 """Facts whose links are followed."""
 
@@ -129,36 +132,36 @@ def year_evidence(pool: Pool, index: Index, windows: Sequence[Window], points: f
 
 
 def neighbour_evidence(
-    pool: Pool, index: Index, scorer: Scorer, scope: Scope, config: MemoryConfig
+    pool: Pool, index: Index, scorer: Scorer, scope: Scope, before: float, after: float
 ) -> None:
-    """Give each turn of a session a share of the points of the turns before and after it.
+    """Give each turn of a session a share of the points of the turns beside it.
 
-    `previous_boost` times those of the turn before and `next_boost` times those of the turn
-    after. The neighbours of the best candidates become candidates.
+    `before` times those of the turn before it and `after` times those of the turn after. The
+    neighbours of the best candidates become candidates.
     """
     turns = index.sessions.turns
-    if not turns or not (config.previous_boost or config.next_boost):
+    if not turns or not (before or after):
         return
     pool.bring(turns.beside(pool.best(STARTS), index.facts, scope))
     scorer.score(pool)
-    pool.neighbours(NEIGHBOUR, turns, config.previous_boost, config.next_boost, index.facts, scope)
+    pool.neighbours(NEIGHBOUR, turns, before, after, index.facts, scope)
 
 
 def link_evidence(
-    pool: Pool, index: Index, scorer: Scorer, scope: Scope, config: MemoryConfig
+    pool: Pool, index: Index, scorer: Scorer, scope: Scope, share: float, cap: float
 ) -> None:
     """Lift the facts about what the best two candidates mention.
 
     A fact about an entity that a better one names may rise to
 
-        min(own + link_boost * weight * seed, link_cap * seed)
+        min(own + share * weight * seed, cap * seed)
 
     where `own` are its points so far, `seed` those of the one that leads there, and the weight
     of the entity is (1 - ln(1 + uses) / ln(1 + N))^2: the more of the N facts mention it or
     are about it, the less it leads anywhere. Without the cap, what a passage leads to would come
     before the passage itself.
     """
-    if not config.link_boost:
+    if not share:
         return
     mentions, facts = index.mentions, index.facts
     seeds = pool.best(SEEDS)
@@ -170,4 +173,4 @@ def link_evidence(
         pool.bring(link.facts)
     scorer.score(pool)
     for seed, link in zip(seeds, links, strict=True):
-        pool.link(LINK, seed, link, config.link_boost, config.link_cap)
+        pool.link(LINK, seed, link, share, cap)

@@ -9,7 +9,7 @@ them: small, and without accents.
 ENGLISH = """
 a an the this that these those such some any each every either neither both all another other
 i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself
-she her hers herself it its itself they them their theirs themselves one ones oneself
+she her hers herself it its itself they them their theirs themselves
 someone somebody something anyone anybody anything everyone everybody everything
 what which who whom whose when where why how whatever whichever whoever whenever wherever however
 am is are was were be been being isn't aren't wasn't weren't ain't

@@ -15,8 +15,8 @@ class MentionVerbs(Verbs):
 
     A new fact notes them by itself, if `MemoryConfig.mentions` is on: at each place of its text the
     longest name counts, in any case and in the English genitive; a title counts by its bare
-    name, too, as "Ed Wood (film)" does by "Ed Wood". Names of one character, numbers, and words
-    such as "it" or "may" are met too often to count. `list_facts(mentions=…)` lists the facts that
+    name, too, as "Ed Wood (film)" does by "Ed Wood". Numbers, and words such as "it" or "may", are
+    met too often to count. `list_facts(mentions=…)` lists the facts that
     mention an entity, and the tuned ranking follows what the best facts mention.
     """
 

@@ -26,7 +26,9 @@ EVERYTHING: dict[str, Any] = {"k": 1_000, "token_budget": None, "explain": True}
 
 def memory_with(lexical: str, texts: Sequence[str], **knobs: float) -> Memory:
     memory = Memory.open(
-        ":memory:", config=MemoryConfig(lexical=lexical, **knobs), clock=lambda: 1_700_000_000_000
+        ":memory:",
+        config=MemoryConfig(ranking="reference", lexical=lexical, **knobs),
+        clock=lambda: 1_700_000_000_000,
     )
     # Keys, because equal texts would be stored once otherwise.
     memory.remember_many({"text": text, "key": str(place)} for place, text in enumerate(texts))

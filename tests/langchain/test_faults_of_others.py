@@ -43,6 +43,7 @@ def test_equal_texts_with_different_ids_stay_two(memory: Memory) -> None:
     assert {(one.id, one.metadata["floor"]) for one in found} == {("a", 1), ("b", 2)}
 
 
+@pytest.mark.reference
 def test_a_fact_that_a_source_could_find_twice_counts_once(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=HashingEmbedder(32))
     memory.remember("tap tap tap", entity="Tap", links=[("in", "Kitchen"), ("near", "Kitchen")])
@@ -170,6 +171,7 @@ def test_another_handle_takes_in_what_was_written_and_no_more(
 # -- time
 
 
+@pytest.mark.reference
 def test_recency_survives_a_restart(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
     path = tmp_path / "memory.plugmem"
     memory = open_memory(path)
@@ -210,6 +212,7 @@ def test_instants_come_as_number_text_or_datetime(
     assert texts(retriever.invoke("tap", as_of=instant)) == ["the tap drips"]
 
 
+@pytest.mark.reference
 def test_a_record_of_the_future_scores_like_one_of_now(memory: Memory, clock: Clock) -> None:
     memory.remember("the tap drips", valid_from="2001-01-01")
     clock.tick(-1_000 * DAY)  # the clock was wrong, and is put right

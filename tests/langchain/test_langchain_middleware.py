@@ -154,6 +154,7 @@ def test_stored_text_stays_on_its_line(memory: Memory, ask: Ask) -> None:
     ]
 
 
+@pytest.mark.reference
 def test_the_settings_are_those_of_recall(memory: Memory, ask: Ask) -> None:
     memory.remember("parrot one", tags=["old"], metadata={"place": "zoo"})
     memory.remember("parrot two", tags=["new"], metadata={"place": "zoo"})
@@ -258,6 +259,7 @@ def test_one_search_serves_all_model_calls_of_a_turn(open_memory: OpenMemory, as
     assert embedder.questions == [QUESTION, "What is up?"]
 
 
+@pytest.mark.reference
 def test_a_search_that_finds_nothing_is_not_repeated_either(
     open_memory: OpenMemory, ask: Ask
 ) -> None:

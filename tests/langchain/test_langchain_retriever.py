@@ -5,6 +5,7 @@ import copy
 import json
 import pickle
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -87,6 +88,14 @@ def memory() -> Memory:
 # What is found today without any setting: the words, and Mara by way of the greenhouse.
 USUAL = {TWELVE, SERVICE, MANUAL, HOLIDAY}
 
+
+class Backwards:
+    """A reranker that turns the order around."""
+
+    def rerank(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        return [float(place) for place, _ in enumerate(texts)]
+
+
 CASES: dict[str, list[tuple[Any, set[str]]]] = {
     "k": [(1, {TWELVE}), (50, USUAL)],
     "tags": [(["heat", "garden"], {TWELVE})],
@@ -104,8 +113,12 @@ CASES: dict[str, list[tuple[Any, set[str]]]] = {
     "sources": [(["graph"], {TWELVE, HOLIDAY})],
     "weights": [({"graph": 0, "recency": 0}, USUAL)],
     "graph_depth": [(0, {TWELVE, SERVICE, MANUAL})],
-    "min_score": [(1.0, set())],
-    "token_budget": [(16, {TWELVE}), (None, USUAL)],  # 31 bytes: 7 tokens, and 8 for the line
+    "min_score": [(9.0, set())],
+    "reranker": [(Backwards(), USUAL)],
+    "rerank_top": [(1, USUAL)],
+    "diversity": [(0.5, USUAL)],
+    "duplicates": [(0.99, USUAL)],
+    "token_budget": [(26, {TWELVE}), (None, USUAL)],  # its line has 82 bytes, the heading 9
     "include": [(["score"], USUAL)],
     "explain": [(True, USUAL)],
 }
@@ -410,7 +423,7 @@ def test_tracing_names_no_embedder_without_one(memory: Memory) -> None:
 
 async def test_a_tool_returns_text_and_documents(memory: Memory) -> None:
     tool = create_retriever_tool(
-        PlugmemRetriever(memory=memory, k=2, anchors="given", include=["entity", "valid_from"]),
+        PlugmemRetriever(memory=memory, k=2, include=["entity", "valid_from"]),
         "notes",
         "Household notes.",
         document_prompt=PromptTemplate.from_template("{fact_entity}: {page_content}"),

@@ -256,6 +256,7 @@ def test_recall_has_the_limits_of_the_tool_until_the_model_sets_its_own(
     assert use(narrow, query="tea").count("- [f") == 2
 
 
+@pytest.mark.reference
 def test_why_names_the_sources_and_their_ranks(memory: Memory, use: Use) -> None:
     memory.remember("Mara prefers green tea", entity="Mara")
     memory.remember("Green tea, green tea and nothing but green tea")

@@ -212,6 +212,7 @@ def household(open_memory: OpenMemory, clock: Clock) -> PlugmemVectorStore:
     return store
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize(
     ("question", "settings", "expected"),
     [

@@ -482,6 +482,7 @@ def test_system_messages_and_results_of_tools_are_not_recalled(memory: Memory) -
     ]
 
 
+@pytest.mark.reference
 def test_the_best_k_are_recalled(memory: Memory) -> None:
     memory.remember_many(
         {"text": f"desk number {n}", "namespace": ("conversation",)} for n in range(20)

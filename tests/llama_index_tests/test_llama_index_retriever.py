@@ -115,8 +115,11 @@ CASES: list[tuple[str, Any, set[str]]] = [
     ("anchors", "given", {TWELVE, SERVICE, MANUAL}),
     ("sources", ["graph"], {TWELVE, HOLIDAY}),
     ("graph_depth", 0, {TWELVE, SERVICE, MANUAL}),
-    ("min_score", 1.0, set()),
-    ("token_budget", 16, {TWELVE}),  # 31 bytes: 7 tokens, and 8 for the line
+    ("min_score", 9.0, set()),
+    ("rerank_top", 1, USUAL),
+    ("diversity", 0.5, USUAL),
+    ("duplicates", 0.99, USUAL),
+    ("token_budget", 26, {TWELVE}),  # its line has 82 bytes, the heading 9
     ("token_budget", None, USUAL),
 ]
 
@@ -139,7 +142,15 @@ def noted(*notes: str, **options: Any) -> Memory:
 
 
 def test_every_setting_has_a_case() -> None:
-    elsewhere = {"memory", "weights", "include", "explain", "callback_manager", "verbose"}
+    elsewhere = {
+        "memory",
+        "weights",
+        "reranker",
+        "include",
+        "explain",
+        "callback_manager",
+        "verbose",
+    }
     settings = set(inspect.signature(PlugmemRetriever).parameters)
     assert {setting for setting, _, _ in CASES} == settings - elsewhere
 
@@ -156,9 +167,9 @@ async def test_each_setting_takes_effect_sync_and_async(
 
 async def test_weights_change_the_order_sync_and_async(memory: Memory) -> None:
     plain = PlugmemRetriever(memory, k=1).retrieve("greenhouse manual")
-    retriever = PlugmemRetriever(memory, k=1, weights={"graph": 0})
+    retriever = PlugmemRetriever(memory, k=1, weights={"graph": 9})
     found = retriever.retrieve("greenhouse manual")
-    assert (texts(plain), texts(found)) == ({TWELVE}, {MANUAL})
+    assert (texts(plain), texts(found)) == ({MANUAL}, {TWELVE})
     assert await retriever.aretrieve("greenhouse manual") == found
 
 
@@ -511,7 +522,7 @@ def test_a_weak_match_still_answers_unless_a_floor_is_set(memory: Memory) -> Non
         return str(RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query("a drawer, May"))
 
     assert MANUAL in answer()
-    assert answer(min_score=1.0) == "Empty Response"
+    assert answer(min_score=9.0) == "Empty Response"
 
 
 def test_a_postprocessor_takes_the_scores(memory: Memory) -> None:

@@ -73,6 +73,7 @@ def test_the_graph_lifts_what_it_reaches_by_the_rarest_entity(bridged: MemorySer
     )
 
 
+@pytest.mark.reference
 def test_among_words_places_fall_by_eighths_beside_the_graph(open_service: OpenService) -> None:
     service = open_service(None)
     evidence = service.remember("a nail")

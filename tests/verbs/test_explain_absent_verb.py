@@ -98,6 +98,7 @@ def test_a_fact_behind_the_budget_is_over_it(barn: Memory) -> None:
     assert "5" in barn.explain_absent(0, "barn", token_budget=5).detail
 
 
+@pytest.mark.reference
 def test_a_fact_under_the_least_score_is_below_the_floor(barn: Memory) -> None:
     assert reason(barn, 0, "barn", min_score=0.9) == "below the floor"
 

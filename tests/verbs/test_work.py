@@ -3,6 +3,7 @@
 import threading
 from pathlib import Path
 
+import pytest
 from clocks import START, Clock
 from conftest import OpenMemory
 
@@ -24,6 +25,7 @@ def shelf(memory: Memory, *, vectors: bool = False) -> None:
     )
 
 
+@pytest.mark.reference
 def test_a_term_of_every_fact_is_gone_through_once(open_memory: OpenMemory) -> None:
     memory = open_memory()
     shelf(memory)
@@ -32,6 +34,7 @@ def test_a_term_of_every_fact_is_gone_through_once(open_memory: OpenMemory) -> N
     assert work.postings == FACTS
 
 
+@pytest.mark.reference
 def test_a_filter_that_keeps_few_facts_looks_up_those_alone(open_memory: OpenMemory) -> None:
     memory = open_memory()
     shelf(memory)
@@ -53,6 +56,7 @@ def test_frequent_words_are_looked_up_for_the_contenders_alone(open_memory: Open
     assert work.postings < 40 + 4_096 + 1_000
 
 
+@pytest.mark.reference
 def test_a_vector_is_compared_with_each_admitted_fact(open_memory: OpenMemory) -> None:
     memory = open_memory(dim=2)
     shelf(memory, vectors=True)
@@ -73,6 +77,7 @@ def test_the_graph_of_vectors_leaves_most_of_them_alone(open_memory: OpenMemory)
     assert work.distances <= 128
 
 
+@pytest.mark.reference
 def test_the_walk_from_a_hub_ends_when_it_has_seen_enough(open_memory: OpenMemory) -> None:
     memory = open_memory()
     memory.remember_many(
@@ -126,6 +131,7 @@ def test_other_threads_do_not_count(open_memory: OpenMemory) -> None:
     assert work == Work()
 
 
+@pytest.mark.reference
 def test_what_was_done_before_an_error_counts(open_memory: OpenMemory, clock: Clock) -> None:
     memory = open_memory()
     shelf(memory)
