@@ -1,17 +1,42 @@
 """`windows_in`: the stretches of time that a question names.
 
-Dates are read as people write them in questions: `3 May 2023`, `May 3rd`, `2023-05-03`, `in May`,
-`1984`, `the 1980s`, `between 1990 and 1995`, `since 2001`, `Q3 2023`, `the 19th century`,
-`yesterday`, `two weeks ago`, `last summer`, `last Friday`. A day or a month without a year is the
-latest that is not in the future. Days begin at midnight UTC, weeks on Monday, winter in December.
+Dates are read as people write them in questions: `3 May 2023`, `May 3rd`, `2023-05-03`,
+`25.12.2023`, `in May`, `summer 2020`, `1984`, `the 1980s`, `between 1990 and 1995`, `since 2001`,
+`Q3 2023`, `the 19th century`, `yesterday`, `two weeks ago`, `last summer`, `last Friday`. A day
+or a month without a year is the latest that is not in the future. Days begin at midnight UTC,
+weeks on Monday, winter in December.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple, TypeAlias
+from datetime import date, timedelta
+from typing import TypeAlias
 
-from plugmem_core.clock import DAY_MS, MAX_MS, MIN_MS, to_datetime
+from plugmem_core.clock import MAX_MS, MIN_MS, to_datetime
+from plugmem_core.text.date_words import (
+    CENTURIES,
+    MONTHS,
+    NUMBERS,
+    QUARTERS,
+    SEASONS,
+    WEEKDAYS,
+    any_of,
+)
+from plugmem_core.text.windows import (
+    Window,
+    days,
+    instant,
+    latest_year,
+    month_from,
+    months,
+    named_day,
+    quarter_from,
+    season_from,
+    week_from,
+    weekday_from,
+    weekend_from,
+    years,
+)
 
 MAX_SCANNED = 2_000
 """Characters of a question that are read for dates."""
@@ -24,57 +49,16 @@ NEARBY = 5
 FIRST_YEAR, LAST_YEAR = 1_000, 2_099
 
 
-class Window(NamedTuple):
-    """A stretch of time.
-
-    Attributes:
-        start: Its first instant, in Unix milliseconds.
-        end: The first instant after it.
-        years: The first and the last year it is about, where the text names years; `None` for
-            "yesterday" and the like.
-    """
-
-    start: int
-    end: int
-    years: tuple[int, int] | None = None
-
-
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar janvier enero",
-            "february feb februar fevrier febrero",
-            "march mar marz mars marzo",
-            "april apr avril abril",
-            "may mai mayo",
-            "june jun juni juin junio",
-            "july jul juli juillet julio",
-            "august aug aout agosto",
-            "september sep sept septembre septiembre",
-            "october oct oktober octobre octubre",
-            "november nov novembre noviembre",
-            "december dec dezember decembre diciembre",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_NUMBERS = {"a": 1, "an": 1, "couple": 2, "few": 3} | {
-    word: number
-    for number, word in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=1
-    )
-}
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
-_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH = any_of(MONTHS)
 # Words of other meanings, which are months only where something says so.
 _AMBIGUOUS = {"may", "mar", "march", "mars", "mai", "sept", "dec", "nov", "jan"}
+_VERBS = {"may", "march"}  # "may 2 people"
 _YEAR = r"(?:1\d{3}|20\d{2})"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_OF_YEAR = rf"(?:(?:,| of| del?)? (?P<year>{_YEAR})\b)?"
+_UNTIL = r"(?:to|and|until|till|through|[-\u2013])"
+_BOUND = r"(?P<cue>before|after|since|until|till)"
+_COUNT = rf"(?P<count>\d{{1,3}}|{any_of(NUMBERS)})"
+_UNIT = r"(?P<unit>day|night|week|month|year)s?"
 
 _Read: TypeAlias = Callable[[re.Match[str], date], Window | None]
 _KINDS: list[tuple[Callable[[str], Iterator[re.Match[str]]], _Read]] = []
@@ -90,8 +74,11 @@ def _kind(*pattern: str) -> Callable[[_Read], _Read]:
     return register
 
 
+# Most questions name no date, and this is all that is looked at of them.
 _hint = re.compile(
-    rf"\d|\b(?:{_MONTH}|yesterday|today|tonight|tomorrow|ago|last|past|this|next|quarter)\b"
+    rf"\d{{4}}|\d0'?s|q[1-4]|\b(?:{_MONTH}|yesterday|today|tonight|tomorrow|ago|century|quarter"
+    rf"|on (?:{any_of(WEEKDAYS)})|(?:last|past|this|next) (?:night|morning|afternoon|evening"
+    rf"|{_COUNT}|week|weekend|month|year|{any_of(SEASONS)}|{any_of(WEEKDAYS)}))\b"
 ).search
 
 
@@ -128,200 +115,201 @@ def _windows(text: str, today: date) -> Iterator[Window]:
         text = kept + text[at:]
 
 
-# -- what each kind of date means
+# -- days and months
 
 
-@_kind(rf"(?<![\d-])({_YEAR})-(\d\d)-(\d\d)\b")
+@_kind(rf"(?<![\d-])({_YEAR})([-/.])(\d\d)\2(\d\d)\b")
 def _iso_day(match: re.Match[str], _: date) -> Window:
-    return _day(int(match[1]), int(match[2]), int(match[3]))
+    return named_day(int(match[1]), int(match[3]), int(match[4]))
+
+
+@_kind(rf"(?<![\d./-])(\d\d?)([-/.])(\d\d?)\2({_YEAR})\b")
+def _numeric_day(match: re.Match[str], _: date) -> Window | None:
+    month, day = sorted((int(match[1]), int(match[3])))
+    if month != day and day <= 12:
+        return None  # which is which is known only where it is written
+    return named_day(int(match[4]), month, day)
 
 
 @_kind(rf"(?<![\d-])({_YEAR})-(\d\d)\b")
 def _iso_month(match: re.Match[str], _: date) -> Window | None:
     month = int(match[2])
-    return _months(int(match[1]), month, 1) if 1 <= month <= 12 else None
+    return months(int(match[1]), month, 1) if 1 <= month <= 12 else None
+
+
+@_kind(rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of |de )?(?P<month>{_MONTH})\b", _OF_YEAR)
+def _day_of_month(match: re.Match[str], today: date) -> Window:
+    return _spelled_day(match, int(match[1]), today)
 
 
 @_kind(
-    r"\b(?P<before>\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?",
-    rf"(?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b(?!\d)(?P<after>)?",
+    rf"\b(?P<cue>on )?(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?!\d)(?P<ordinal>st|nd|rd|th)?\b",
+    _OF_YEAR,
 )
-@_kind(
-    rf"\b(?P<month>{_MONTH})\.? (?P<after>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)",
-    rf"(?:,? (?P<year>{_YEAR}))?(?P<before>)?",
-)
-def _spelled_day(match: re.Match[str], today: date) -> Window | None:
-    month = _MONTHS[match["month"]]
-    day = int(match["before"] or match["after"])
+def _day_after_month(match: re.Match[str], today: date) -> Window | None:
+    if match["month"] in _VERBS and not (match["cue"] or match["ordinal"] or match["year"]):
+        return None
+    return _spelled_day(match, int(match["day"]), today)
+
+
+def _spelled_day(match: re.Match[str], day: int, today: date) -> Window:
+    month = MONTHS[match["month"]]
     if match["year"]:
-        return _day(int(match["year"]), month, day)
-    this_year = (month, day) <= (today.month, today.day)
-    return _day(today.year - (not this_year), month, day)._replace(years=None)
+        return named_day(int(match["year"]), month, day)
+    return named_day(latest_year(today, month, day), month, day).unnamed()
 
 
 @_kind(
-    r"\b(?P<cue>in|during|last|this|since|of|early|late|mid)?[ -]?\b",
-    rf"(?P<month>{_MONTH})\b\.?(?:(?:,| of)? (?P<year>{_YEAR})\b)?",
+    rf"\b(?:from|between) (?P<first>{_MONTH})\b(?: (?P<begin>{_YEAR})\b)? ",
+    rf"{_UNTIL} (?P<last>{_MONTH})\b",
+    _OF_YEAR,
+)
+def _month_span(match: re.Match[str], today: date) -> Window | None:
+    first, last = MONTHS[match["first"]], MONTHS[match["last"]]
+    end = int(match["year"] or match["begin"] or latest_year(today, last))
+    begin = int(match["begin"] or end - (first > last))
+    count = (end - begin) * 12 + last - first + 1
+    if count < 1:
+        return None
+    span = months(begin, first, count)
+    return span if match["year"] or match["begin"] else span.unnamed()
+
+
+@_kind(rf"\b{_BOUND} (?P<month>{_MONTH})\b", _OF_YEAR)
+def _bounded_by_month(match: re.Match[str], today: date) -> Window:
+    month = MONTHS[match["month"]]
+    year = int(match["year"] or latest_year(today, month))
+    bounded = _bounded(match["cue"], date(year, month, 1), today)
+    return bounded if match["year"] else bounded.unnamed()
+
+
+@_kind(
+    r"\b(?:(?P<cue>in|during|last|this|of|early|late|mid)[ -])?",
+    rf"(?P<month>{_MONTH})\b\.?",
+    _OF_YEAR,
 )
 def _spelled_month(match: re.Match[str], today: date) -> Window | None:
-    month = _MONTHS[match["month"]]
+    month = MONTHS[match["month"]]
     if match["year"]:
-        return _months(int(match["year"]), month, 1)
+        return months(int(match["year"]), month, 1)
     if match["month"] in _AMBIGUOUS and not match["cue"]:
         return None
-    year = today.year - (month > today.month) - (match["cue"] == "last" and month == today.month)
-    return _months(year, month, 1)._replace(years=None)
+    year = latest_year(today, month) - (match["cue"] == "last" and month == today.month)
+    return months(year, month, 1).unnamed()
 
 
-@_kind(
-    rf"\b(?:q(?P<short>[1-4])|(?P<long>{'|'.join(_ORDINALS)}) quarter)\b",
-    rf"(?:(?: of)? (?P<year>{_YEAR})\b)?",
-)
-def _quarter(match: re.Match[str], today: date) -> Window | None:
-    quarter = int(match["short"]) if match["short"] else _ORDINALS[match["long"]]
-    year = match["year"]
-    if year:
-        return _months(int(year), 3 * quarter - 2, 3)
-    begun = 3 * quarter - 2 <= today.month
-    return _months(today.year - (not begun), 3 * quarter - 2, 3)._replace(years=None)
+@_kind(rf"\b({any_of(SEASONS)})(?:,| of)? ({_YEAR})\b")
+def _season_of_year(match: re.Match[str], _: date) -> Window:
+    return months(int(match[2]), SEASONS[match[1]], 3)
 
 
-@_kind(r"\b(\d\d)(?:st|nd|rd|th) century\b")
+@_kind(rf"\b(?:q(?P<short>[1-4])|(?P<long>{any_of(QUARTERS)}) quarter)\b", _OF_YEAR)
+def _quarter(match: re.Match[str], today: date) -> Window:
+    begins = 3 * int(match["short"] or QUARTERS[match["long"]]) - 2
+    if match["year"]:
+        return months(int(match["year"]), begins, 3)
+    return months(latest_year(today, begins), begins, 3).unnamed()
+
+
+# -- years
+
+
+@_kind(rf"\b(?:(\d\d)(?:st|nd|rd|th)|({any_of(CENTURIES)})) century\b")
 def _century(match: re.Match[str], _: date) -> Window | None:
-    century = int(match[1])
-    return _years(100 * century - 99, 100 * century) if 11 <= century <= 21 else None
+    century = int(match[1] or CENTURIES[match[2]])
+    return years(100 * century - 99, 100 * century) if 11 <= century <= 21 else None
 
 
-@_kind(r"\b((?:1\d|20)\d0)'?s\b")
-def _decade(match: re.Match[str], _: date) -> Window | None:
-    first = int(match[1])
-    return _years(first, first + 9)
+@_kind(r"\b(?:((?:1\d|20)\d0)|the ['\u2019]?([2-9]0))['\u2019]?s\b")
+def _decade(match: re.Match[str], _: date) -> Window:
+    first = int(match[1] or 1_900 + int(match[2]))
+    return years(first, first + 9)
 
 
-@_kind(rf"\b({_YEAR})\b ?(?:to|and|until|till|through|[-\u2013]) ?\b({_YEAR})\b")
+@_kind(rf"\b({_YEAR}) ?{_UNTIL} ?({_YEAR})\b")
+@_kind(rf"(?<!-)\b({_YEAR})[-/\u2013](\d\d)\b(?!-)")
 def _span(match: re.Match[str], _: date) -> Window | None:
     first, last = int(match[1]), int(match[2])
-    return _years(first, last) if first <= last else None
+    if last < 100:  # of the same century
+        last += first - first % 100
+    return years(first, last) if first <= last else None
 
 
-@_kind(rf"\b(?P<cue>before|after|since|until|till) (?P<year>{_YEAR})\b")
-def _bounded(match: re.Match[str], today: date) -> Window | None:
-    year = int(match["year"])
-    match match["cue"]:
+@_kind(rf"\b{_BOUND} (?P<year>{_YEAR})\b")
+def _bounded_by_year(match: re.Match[str], today: date) -> Window:
+    return _bounded(match["cue"], date(int(match["year"]), 1, 1), today)
+
+
+def _bounded(cue: str, bound: date, today: date) -> Window:
+    at, year = instant(bound), bound.year
+    match cue:
         case "before" | "until" | "till":
-            return Window(MIN_MS, _ms(date(year, 1, 1)), (max(FIRST_YEAR, year - NEARBY), year))
+            return Window(MIN_MS, at, (max(FIRST_YEAR, year - NEARBY), year))
         case "after":
-            last = min(LAST_YEAR, year + NEARBY)
-            return Window(_ms(date(year, 1, 1)), MAX_MS, (year, last))
-    return Window(_ms(date(year, 1, 1)), MAX_MS, (year, max(year, today.year)))
+            return Window(at, MAX_MS, (year, min(LAST_YEAR, year + NEARBY)))
+    return Window(at, MAX_MS, (year, max(year, today.year)))
 
 
 @_kind(rf"(?<!\d-)\b{_YEAR}\b(?!-\d)")
-def _year(match: re.Match[str], _: date) -> Window | None:
-    return _years(int(match[0]), int(match[0]))
+def _year(match: re.Match[str], _: date) -> Window:
+    return years(int(match[0]), int(match[0]))
+
+
+# -- relative to now
 
 
 @_kind(
     r"\b(?P<further>the day (?:before|after) )?",
-    r"(?P<day>today|tonight|yesterday|tomorrow)\b",
+    r"(?P<day>today|tonight|yesterday|tomorrow|last night|this (?:morning|afternoon|evening))\b",
 )
-def _named_day(match: re.Match[str], today: date) -> Window | None:
-    back = {"today": 0, "tonight": 0, "yesterday": 1, "tomorrow": -1}[match["day"]]
-    further = {"yesterday": 1, "tomorrow": -1}.get(match["day"], 0) if match["further"] else 0
-    return _days(today - timedelta(back + further), 1)
+def _day_by_name(match: re.Match[str], today: date) -> Window:
+    step = {"yesterday": -1, "last night": -1, "tomorrow": 1}.get(match["day"], 0)
+    return days(today + timedelta(2 * step if match["further"] else step), 1)
 
 
-@_kind(rf"\b{_COUNT} (?:of )?(?P<unit>day|week|month|year)s? ago\b")
-def _ago(match: re.Match[str], today: date) -> Window | None:
-    count = _NUMBERS.get(match["count"]) or int(match["count"])
+@_kind(rf"\b{_COUNT} (?:of )?{_UNIT} ago\b")
+def _ago(match: re.Match[str], today: date) -> Window:
+    count = NUMBERS.get(match["count"]) or int(match["count"])
     match match["unit"]:
-        case "day":
-            return _days(today - timedelta(count), 1)
+        case "day" | "night":
+            return days(today - timedelta(count), 1)
         case "week":
-            return _days(today - timedelta(7 * count + 3), 7)
+            return days(today - timedelta(7 * count + 3), 7)
         case "month":
-            return _months_from(today, -count)
-    year = today.year - count
-    return _years(year, year)._replace(years=None)
+            return month_from(today, -count)
+    return years(today.year - count, today.year - count).unnamed()
 
 
-@_kind(rf"\b(?:last|past) {_COUNT} (?P<unit>day|week|month|year)s?\b")
-def _recent(match: re.Match[str], today: date) -> Window | None:
-    count = _NUMBERS.get(match["count"]) or int(match["count"])
-    days = {"day": 1, "week": 7, "month": 31, "year": 366}[match["unit"]] * count
-    return _days(today - timedelta(days), days + 1)
+@_kind(rf"\b(?:last|past) {_COUNT} (?:of )?{_UNIT}\b")
+def _recent(match: re.Match[str], today: date) -> Window:
+    count = NUMBERS.get(match["count"]) or int(match["count"])
+    back = {"day": 1, "night": 1, "week": 7, "month": 31, "year": 366}[match["unit"]] * count
+    return days(today - timedelta(back), back + 1)
 
 
 @_kind(
     r"\b(?P<which>last|past|this|next) ",
-    rf"(?P<unit>week|weekend|month|year|quarter|{'|'.join((*_SEASONS, *_WEEKDAYS))})\b",
+    rf"(?P<unit>week|weekend|month|year|quarter|{any_of(SEASONS)}|{any_of(WEEKDAYS)})\b",
 )
-def _relative(match: re.Match[str], today: date) -> Window | None:
+def _relative(match: re.Match[str], today: date) -> Window:
     step = {"last": -1, "past": -1, "this": 0, "next": 1}[match["which"]]
-    unit = match["unit"]
-    if unit == "week":
-        return _days(today - timedelta(today.weekday() - 7 * step), 7)
-    if unit == "weekend":
-        return _days(today - timedelta(today.weekday() - 5 - 7 * step), 2)
-    if unit == "month":
-        return _months_from(today, step)
-    if unit == "year":
-        year = today.year + step
-        return _years(year, year)._replace(years=None)
-    if unit == "quarter":
-        begins = today.month - 1 - (today.month - 1) % 3 + 3 * step
-        return _months(today.year + begins // 12, begins % 12 + 1, 3)._replace(years=None)
-    if unit in _WEEKDAYS:
-        return _weekday(_WEEKDAYS.index(unit), step, today)
-    return _season(_SEASONS[unit], step, today)
+    match match["unit"]:
+        case "week":
+            return week_from(today, step)
+        case "weekend":
+            return weekend_from(today, step)
+        case "month":
+            return month_from(today, step)
+        case "quarter":
+            return quarter_from(today, step)
+        case "year":
+            return years(today.year + step, today.year + step).unnamed()
+        case weekday if weekday in WEEKDAYS:
+            return weekday_from(WEEKDAYS[weekday], step, today)
+        case season:
+            return season_from(SEASONS[season], step, today)
 
 
-def _weekday(weekday: int, step: int, today: date) -> Window:
-    ahead = (weekday - today.weekday()) % 7
-    if step < 0:
-        return _days(today - timedelta((today.weekday() - weekday - 1) % 7 + 1), 1)
-    if step > 0:
-        return _days(today + timedelta(ahead or 7), 1)
-    return _days(today + timedelta(weekday - today.weekday()), 1)
-
-
-def _season(month: int, step: int, today: date) -> Window:
-    # The one that has begun last, by the month it began in.
-    year = today.year - (month > today.month)
-    running = (today.year - year) * 12 + today.month - month < 3
-    if step < 0 and running:
-        year -= 1
-    if step >= 0 and not running:
-        year += 1
-    return _months(year, month, 3)._replace(years=None)
-
-
-# -- windows
-
-
-def _day(year: int, month: int, day: int) -> Window:
-    return _days(date(year, month, day), 1)._replace(years=(year, year))
-
-
-def _days(start: date, count: int) -> Window:
-    return Window(_ms(start), _ms(start) + count * DAY_MS)
-
-
-def _months(year: int, month: int, count: int) -> Window:
-    following = month - 1 + count
-    end = date(year + following // 12, following % 12 + 1, 1)
-    return Window(_ms(date(year, month, 1)), _ms(end), (year, year))
-
-
-def _months_from(today: date, step: int) -> Window:
-    months = today.year * 12 + today.month - 1 + step
-    return _months(months // 12, months % 12 + 1, 1)._replace(years=None)
-
-
-def _years(first: int, last: int) -> Window:
-    return Window(_ms(date(first, 1, 1)), _ms(date(last + 1, 1, 1)), (first, last))
-
-
-def _ms(day: date) -> int:
-    moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    return round(moment.timestamp() * 1_000)
+@_kind(rf"\bon ({any_of(WEEKDAYS)})\b")
+def _on_weekday(match: re.Match[str], today: date) -> Window:
+    return weekday_from(WEEKDAYS[match[1]], -1, today + timedelta(1))  # today is one, too
