@@ -44,7 +44,7 @@ class Analyzer:
         """Return what a token is indexed as."""
         if self._stemmer is None:
             return token
-        word = token.replace("’", "'")  # which the stemmers know in genitives
+        word = _straight(token)  # stemmers know genitives so
         if not word.replace("'", "").isalpha():
             return token
         stem: str = self._stemmer.stemWord(word)
@@ -52,4 +52,10 @@ class Analyzer:
 
     def question(self, tokens: Sequence[str]) -> list[str]:
         """Return the tokens of a question that say what it is about; all, if none does."""
-        return [token for token in tokens if token not in self._stop_words] or list(tokens)
+        kept = [token for token in tokens if _straight(token) not in self._stop_words]
+        return kept or list(tokens)
+
+
+def _straight(token: str) -> str:
+    """Return a token with the apostrophe of typewriters."""
+    return token.replace("’", "'")

@@ -3,7 +3,7 @@
 They are left out of questions, never of what is indexed. Beside articles, pronouns and
 prepositions there are the words that make a sentence a question, and auxiliaries: a text that
 answers "when did Mara move" has neither "when" nor "did". Words are as the tokenizer gives
-them: small, and without accents.
+them: small, without accents, and with straight apostrophes.
 """
 
 ENGLISH = """
@@ -19,7 +19,8 @@ can could can't cannot couldn't shall should shan't shouldn't will would won't w
 may might must mightn't mustn't ought need needn't
 i'm you're he's she's it's we're they're i've you've we've they've i'd you'd he'd she'd we'd they'd
 i'll you'll he'll she'll it'll we'll they'll that's there's here's what's who's where's when's why's
-how's let's let
+how's who'd what'd where'd when'd why'd how'd that'd there'd who've who'll what'll that'll there'll
+what're who're where're how're could've should've would've might've must've let's let
 and or but nor if then else so because although though unless until while whereas whether than as
 of at by for with without about against between among into onto through throughout during before
 after above below to from up down in out on off over under upon within toward towards across along
