@@ -63,6 +63,12 @@ class LexicalIndex:
         terms, _ = self.postings.lookup(tokens)
         pool.match(self.postings, terms, self._k1, self._b)
 
+    def name(self, pool: Pool, tokens: list[str], entity: int, facts: FactTable) -> None:
+        """Score candidates about an entity as if their text had some words of its name once."""
+        terms, _ = self.postings.lookup(tokens)
+        if terms and self._scorer is None:
+            pool.name(self.postings, terms, self._k1, self._b, entity, facts)
+
     def ceiling(self, tokens: list[str]) -> float:
         """Return the score that no text can exceed for a query; 0 when none matches.
 

@@ -112,6 +112,9 @@ public:
         return out;
     }
 
+    // What a term would add to a document of average length that has it once.
+    float worth(Id term, float k1, float b) const { return Weights(*this, k1, b).idf(df(term)); }
+
     // Whether each of chosen documents has one of the terms.
     std::vector<uint8_t> holds(const std::vector<Id>& terms, const std::vector<Id>& ids) const {
         std::vector<uint8_t> out(ids.size());

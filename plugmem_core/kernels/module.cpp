@@ -524,6 +524,7 @@ NB_MODULE(_kernels, m) {
         .def("bring", &Pool::bring, "ids"_a)
         .def("match", &Pool::match, "lexical"_a, "terms"_a, "k1"_a, "b"_a)
         .def("match_as", &Pool::match_as, "scores"_a)
+        .def("name", &Pool::name, "lexical"_a, "terms"_a, "k1"_a, "b"_a, "entity"_a, "facts"_a)
         .def("measure", [](Pool& self, const VectorPool& vectors, Floats query, float floor) {
             self.measure(vectors, components(query, vectors.dim()), floor);
         }, "vectors"_a, "query"_a, "floor"_a)

@@ -68,6 +68,17 @@ public:
         words_.insert(words_.end(), scores.begin(), scores.end());
     }
 
+    // Candidates about an entity, as far as `fuse` has not seen them, count as if their text had the
+    // terms of its name once.
+    void name(const Lexical& lexical, const std::vector<Id>& terms, float k1, float b, Id entity,
+              const FactTable& facts) {
+        for (size_t row = fused_; row < words_.size(); ++row) {
+            if (facts.entity(ids_[row]) != entity) continue;
+            for (const Id term : terms)
+                if (!lexical.holds({term}, {ids_[row]})[0]) words_[row] += lexical.worth(term, k1, b);
+        }
+    }
+
     // The candidates that `match` has not seen.
     std::vector<Id> fresh() const {
         return {ids_.begin() + static_cast<ptrdiff_t>(words_.size()), ids_.end()};

@@ -161,7 +161,7 @@ def _weigh_signals(
     pool = Pool(len(SIGNALS), len(SOURCES))
     lists, counts = ranking.lists, weights.sources
     tokens = ranking.tokens if "bm25" in query.sources else []
-    scorer = Scorer(index, tokens, vector, config, counts)
+    scorer = Scorer(index, tokens, ranking.anchors, vector, config, counts)
     for source in (BM25, VECTOR):
         pool.add(lists[source], source)
     scorer.score(pool)  # their scale is that of what words and vector found

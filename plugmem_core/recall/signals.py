@@ -15,7 +15,7 @@ from plugmem_core.kernels import Pool, Scope, Walk, links_of
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.sources import CANDIDATES
 from plugmem_core.store import Vector
-from plugmem_core.text import Window
+from plugmem_core.text import Window, tokenize
 
 SIGNALS = (*SOURCES, "date", "year", "neighbour", "link")
 """The four sources come first, in their order."""
@@ -50,11 +50,13 @@ class Scorer:
     `(1 - share) * (cosine - lo) / (hi - lo)` for the vector, with max, lo and hi over the
     candidates the sources ranked. Every candidate has its exact BM25 and its exact cosine,
     whichever source it came from. Where there are only words, or only a vector, that has the
-    whole share.
+    whole share. A fact about an entity that the question names counts as if its text had the
+    words of that name, since texts seldom repeat their subject.
 
     Args:
         index: In step with truth.
         tokens: What the question asks for, as the lexical index takes it.
+        named: The entities that it names.
         vector: The question's vector.
         config: Shares, and the floor under which a cosine is no evidence.
         weights: What words and vector count in this recall, beside their shares.
@@ -64,12 +66,14 @@ class Scorer:
         self,
         index: Index,
         tokens: list[str],
+        named: Sequence[int],
         vector: Vector | None,
         config: MemoryConfig,
         weights: Sequence[float],
     ) -> None:
         self._index = index
         self._tokens = tokens
+        self._named = [(entity, self._asked_of(entity)) for entity in named] if tokens else []
         self._vector = vector if index.vectors is not None else None
         share = config.text_share
         if not tokens or self._vector is None:
@@ -84,9 +88,17 @@ class Scorer:
         index = self._index
         if self._tokens:
             index.lexical.match(pool, self._tokens)
+            for entity, tokens in self._named:
+                index.lexical.name(pool, tokens, entity, index.facts)
         if self._vector is not None and index.vectors is not None:
             pool.measure(index.vectors.pool, self._vector, self._floor)
         pool.fuse(BM25, self._words_weight, VECTOR, self._vector_weight)
+
+    def _asked_of(self, entity: int) -> list[str]:
+        """Return the words of an entity's name that the question has."""
+        name = tokenize(self._index.names.shown[entity][0])
+        asked = {token.removesuffix("'s").removesuffix("’s") for token in self._tokens}
+        return [token for token in dict.fromkeys(name) if token in asked]
 
 
 def entity_evidence(pool: Pool, index: Index, walked: Walk, points: float) -> None:

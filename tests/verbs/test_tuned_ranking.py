@@ -84,6 +84,19 @@ def test_entities_bring_facts_that_share_no_word_newest_first(tuned: Memory, clo
     assert ids(tuned.recall(entities=["Mara"])) == [2, 1, 0]
 
 
+def test_facts_about_a_named_entity_count_as_if_they_named_it(tuned: Memory) -> None:
+    tuned.remember("I live at Canal Street", entity="Nora")
+    tuned.remember("Nora leaves in June", entity="minutes")
+    tuned.remember("I live above the cheese shop", entity="Ivo")
+    found = tuned.recall("Where does Nora live?", explain=True)
+    assert ids(found)[0] == 0
+    assert given(found, 0)["bm25"] == pytest.approx(1.0)
+    assert given(found, 1)["bm25"] < 0.9
+    assert given(found, 2)["bm25"] < 0.9
+    spelled = tuned.remember("Nora lives on a boat", entity="Nora")
+    assert ids(tuned.recall("Where does Nora live?"))[0] in (0, spelled.id)
+
+
 def test_a_range_lifts_what_was_recorded_in_it(tuned: Memory, clock: Clock) -> None:
     for number in range(3):
         clock.now = START + number * DAY
