@@ -198,7 +198,7 @@ class Memory(
         >>> with memory.counting() as work:
         ...     _ = memory.recall("tide")
         >>> work.postings, work.rows
-        (1, 1)
+        (2, 1)
         """
         with counting(self.path) as work:
             yield work

@@ -276,9 +276,9 @@ class PlugmemWhyTool(_AskingTool):
         >>> _ = memory.remember("Mara plays the cello")
         >>> tool = PlugmemWhyTool(memory=memory)
         >>> print(tool.invoke({"query": "which tea?", "fact": "f0"}))
-        f0 is number 1 of 1 in the answer, with a score of 0.02049:
-        - bm25: rank 1 adds 0.01639
-        - recency: times 1.250
+        f0 is number 1 of 1 in the answer, with a score of 1.05000:
+        - bm25: rank 1 adds 1.00000
+        - recency: times 1.050
         >>> print(tool.invoke({"query": "which tea?", "fact": "f1"}))
         f1 is not in the answer: no evidence; no source ranked it among its candidates.
     """

@@ -41,6 +41,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
 _SETTINGS = (
     *("tags", "any_tags", "not_tags", "where", "entities", "anchors", "sources", "weights"),
     *("as_of", "valid_at", "known_at", "range", "closed", "graph_depth", "ef", "min_score"),
+    *("reranker", "rerank_top", "diversity", "duplicates"),
     "token_budget",
 )
 """Arguments of `Memory.recall` that a search passes on."""
@@ -69,15 +70,16 @@ class PlugmemVectorStore(Closing, VectorStore):
         namespace: Where the documents live. Searches and `get_by_ids` see this and what lies
             below it; what is added or deleted is in this namespace itself.
         mapping: Which metadata says more than metadata; see `DocumentMapping`.
-        mode: `"hybrid"` fuses all sources by reciprocal rank, `"vector"` goes by cosine
+        mode: `"hybrid"` fuses all sources on one scale, `"vector"` goes by cosine
             alone, `"text"` by BM25 alone.
         weights: What each source counts, and `recency`; by default age plays no part.
 
     Every search takes, besides its own arguments, `mode`, `filter` (LangChain's name for
     `where`, a filter of `plugmem_core.filters`) and these arguments of `Memory.recall`:
     `tags`, `any_tags`, `not_tags`, `entities`, `anchors`, `sources`, `weights`, `as_of`,
-    `valid_at`, `known_at`, `range`, `closed`, `graph_depth`, `ef`, `min_score` and
-    `token_budget`, which has no limit by default. Others are errors, and so are `sources` in
+    `valid_at`, `known_at`, `range`, `closed`, `graph_depth`, `ef`, `min_score`, `reranker`,
+    `rerank_top`, `diversity`, `duplicates` and `token_budget`, which has no limit by
+    default. Others are errors, and so are `sources` in
     a mode that is one source already.
 
     Raises:

@@ -23,8 +23,8 @@ class RecallVerbs(ServiceVerbs):
     - `where` is a filter over metadata in the language of `plugmem_core.filters`, and acts
       before ranking, so that a narrow one does not starve the answer. Entities are no
       memories, and never answer.
-    - `mode` is `"fused"` (words and vectors by reciprocal ranks, times up to 1.25 for what an
-      `EngineStore` recorded lately) or `"vector"` (cosine alone, which needs an embedder);
+    - `mode` is `"fused"` (words and vectors, in an `EngineStore` by the ranking of its memory, else
+      by reciprocal ranks) or `"vector"` (cosine alone, which needs an embedder);
       `ServiceConfig.mode` when left out. `RecalledMemory` says what `score` means in each.
     - `min_score` leaves out memories whose `score` is lower.
     - `use_feedback` puts what is returned into the order of
