@@ -159,20 +159,23 @@ def _spelled_day(match: re.Match[str], day: int, today: date) -> Window:
     return named_day(latest_year(today, month, day), month, day).unnamed()
 
 
+# What has a look-ahead only is read again by those that follow: texts name the ends of a span.
 @_kind(
-    rf"\b(?:from|between) (?P<first>{_MONTH})\b(?: (?P<begin>{_YEAR})\b)? ",
-    rf"{_UNTIL} (?P<last>{_MONTH})\b",
-    _OF_YEAR,
+    rf"(?=\b(?:from|between) (?P<first>{_MONTH}) (?P<begin>{_YEAR}) ",
+    rf"{_UNTIL} (?P<last>{_MONTH}) (?P<year>{_YEAR})\b)",
 )
-def _month_span(match: re.Match[str], today: date) -> Window | None:
+def _long_span(match: re.Match[str], _: date) -> Window | None:
+    begin, end = int(match["begin"]), int(match["year"])
+    count = (end - begin) * 12 + MONTHS[match["last"]] - MONTHS[match["first"]] + 1
+    return months(begin, MONTHS[match["first"]], count).unnamed() if count > 0 else None
+
+
+@_kind(rf"\b(?:from|between) (?P<first>{_MONTH}) {_UNTIL} (?P<last>{_MONTH})\b", _OF_YEAR)
+def _short_span(match: re.Match[str], today: date) -> Window:
     first, last = MONTHS[match["first"]], MONTHS[match["last"]]
-    end = int(match["year"] or match["begin"] or latest_year(today, last))
-    begin = int(match["begin"] or end - (first > last))
-    count = (end - begin) * 12 + last - first + 1
-    if count < 1:
-        return None
-    span = months(begin, first, count)
-    return span if match["year"] or match["begin"] else span.unnamed()
+    end = int(match["year"] or latest_year(today, last))
+    span = months(end - (first > last), first, (last - first) % 12 + 1)
+    return span if match["year"] else span.unnamed()
 
 
 @_kind(rf"\b{_BOUND} (?P<month>{_MONTH})\b", _OF_YEAR)

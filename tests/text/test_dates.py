@@ -139,7 +139,7 @@ def test_what_is_no_date_names_nothing(text: str) -> None:
         ("before May 1990", (1985, 1990)),
         ("since May 2001", (2001, 2024)),
         ("since May", None),
-        ("from May 2004 to May 2005", (2004, 2005)),
+        ("from May to June 2004", (2004, 2004)),
         ("winter 2004", (2004, 2005)),
         ("in March 1985", (1985, 1985)),
         ("on May 3rd", None),
@@ -150,6 +150,13 @@ def test_a_year_that_is_named_is_looked_for_in_texts(
     text: str, years: tuple[int, int] | None
 ) -> None:
     assert [one.years for one in windows_in(text, ms(NOW))] == [years]
+
+
+def test_a_span_of_months_in_several_years_is_itself_and_both_its_ends() -> None:
+    found = windows_in("from Nov 2021 to Feb 2023", ms(NOW))
+    assert [one.years for one in found] == [None, (2021, 2021), (2023, 2023)]
+    assert (found[0].start, found[0].end) == (ms("2021-11-01"), ms("2023-03-01"))
+    assert (found[1].end, found[2].start) == (ms("2021-12-01"), ms("2023-02-01"))
 
 
 def test_open_ends_reach_to_the_ends_of_time() -> None:
