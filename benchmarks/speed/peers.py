@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from benchmarks.corpus import Corpus
 from benchmarks.speed.operations import Question
@@ -21,18 +21,25 @@ from benchmarks.speed.rivals import (
 
 
 class Ours(Engine):
-    """This package."""
+    """This package.
+
+    Attributes:
+        ranking: By default that of the reference engine, so that both do the same work.
+    """
 
     name = "ours"
+    ranking: ClassVar[Literal["reference", "tuned"]] = "reference"
 
     def __init__(self, folder: Path, dim: int) -> None:
         self._path, self._dim = folder / "ours.db", dim
         self.open()
 
     def open(self) -> None:
-        from plugmem_core import Memory  # a process that measures another does not pay for it
+        # A process that measures another does not pay for it.
+        from plugmem_core import Memory, MemoryConfig
 
-        self.memory = Memory.open(self._path, dim=self._dim)
+        config = MemoryConfig(ranking=self.ranking)
+        self.memory = Memory.open(self._path, dim=self._dim, config=config)
 
     def ready(self) -> None:
         self.memory.maintain()
