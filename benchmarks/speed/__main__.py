@@ -1,7 +1,8 @@
 """Ours against the reference engine and other stores, in turn, on the same facts and questions.
 
 python -m benchmarks.speed [--facts N] [--dim D] [--peers plugmem,ensemble,…] [--data FOLDER]
-                           [--ranking reference|tuned] [--json FILE] [--readme] [--stages] [--threads] [--scale N,N,…]
+                           [--ranking reference|tuned] [--json FILE] [--readme] [--stages]
+                           [--threads] [--scale N,N,…]
 """
 
 import argparse
