@@ -26,7 +26,6 @@ from plugmem_core.filters import Filter
 from plugmem_core.index import (
     Index,
     load_checkpoint,
-    mentions_of,
     remove_checkpoint,
     save_checkpoint,
 )
@@ -377,7 +376,7 @@ class Engine:
     def _find_mentions(self, rows: Sequence[FactRow], names: NewNames) -> list[str | None]:
         if not self.config.mentions:
             return [row.mentions for row in rows]
-        return mentions_of(self.index.names.finders(names), rows)
+        return self.index.find_mentions(rows, names)
 
     def _record_analyzer(self) -> None:
         wanted = self.config.analyzer

@@ -4,14 +4,12 @@ from plugmem_core.index.checkpoint import load as load_checkpoint
 from plugmem_core.index.checkpoint import remove as remove_checkpoint
 from plugmem_core.index.checkpoint import save as save_checkpoint
 from plugmem_core.index.index import Index
-from plugmem_core.index.mentions import mentions_of
 from plugmem_core.index.met import MetEdges
 
 __all__ = [
     "Index",
     "MetEdges",
     "load_checkpoint",
-    "mentions_of",
     "remove_checkpoint",
     "save_checkpoint",
 ]

@@ -1,10 +1,10 @@
 """`Index`: the derived state as one thing that follows truth row by row."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from plugmem_core.config import MemoryConfig
 from plugmem_core.index.lexical import LexicalIndex
-from plugmem_core.index.mentions import Mentions
+from plugmem_core.index.mentions import Mentions, mentions_of
 from plugmem_core.index.met import MetEdges
 from plugmem_core.index.metadata import MetadataColumns
 from plugmem_core.index.names import EntityNames
@@ -13,7 +13,7 @@ from plugmem_core.index.spaces import Namespaces
 from plugmem_core.index.tags import TagIndex
 from plugmem_core.index.vectors import VectorIndex
 from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists, Walk
-from plugmem_core.store import Changes, EdgeRow, FactRow, SqliteStore, load_labels
+from plugmem_core.store import Changes, EdgeRow, FactRow, NewNames, SqliteStore, load_labels
 from plugmem_core.text import Analyzer
 
 
@@ -73,6 +73,7 @@ class Index:
             self._remove(purged)
             for fact in purged:
                 on_touched(fact)
+        self.lexical.forget_what_was_read()
         self.change = changes.change
 
     def read_names(self) -> None:
@@ -89,6 +90,16 @@ class Index:
         if self.vectors is None:
             self.vectors = VectorIndex(dim, self._config)
         return self.vectors
+
+    def find_mentions(self, rows: Sequence[FactRow], names: NewNames) -> list[str | None]:
+        """Return the entities that texts name, as the store holds them.
+
+        Args:
+            rows: Facts, which may be on their way here.
+            names: Those that are on their way here.
+        """
+        self.lexical.forget_what_was_read()
+        return mentions_of(self.names.finders(names), rows, self.lexical.read_ahead)
 
     def first_facts(self, text: str, has: Callable[[int, str], bool]) -> Iterable[int]:
         """Return the first facts in which a string is a token, and in which it is a tag.
@@ -114,8 +125,7 @@ class Index:
                 self.tags.add(row.id, load_labels(row.tags))
             self.metadata.put(row.id, row.metadata)
             self.sessions.put(row)
-        if known or row.mentions is not None:
-            self.mentions.put(row, self.names.shown, known=known)
+        self.mentions.put(row, self.names.end)
         entity = NO_ID if row.entity is None else row.entity
         if known and self.facts.entity(row.id) != entity:
             self.entities.remove(self.facts.entity(row.id), row.id)

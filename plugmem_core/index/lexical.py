@@ -25,6 +25,7 @@ class LexicalIndex:
     def __init__(self, config: MemoryConfig, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self.postings = Lexical(analyzer.stem)
+        self._read: dict[str, str] = {}  # texts, each as its tokens joined by spaces
         self._k1, self._b = config.bm25
         self._scorer = None if config.lexical == "bm25" else RankBm25(config, analyzer)
 
@@ -33,9 +34,19 @@ class LexicalIndex:
         if self.postings.has(fact):
             return
         if not self.postings.add_text(fact, text):
-            self.postings.add_tokens(fact, tokenize(text))
+            read = self._read.pop(text, None)
+            self.postings.add_tokens(fact, tokenize(text) if read is None else read.split())
         if self._scorer:
             self._scorer.add(fact, text)
+
+    def read_ahead(self, text: str) -> str:
+        """Return the tokens of a text joined by spaces; `add` need not read it once more."""
+        joined = self._read[text] = " ".join(tokenize(text))
+        return joined
+
+    def forget_what_was_read(self) -> None:
+        """Keep nothing of texts that were read ahead, whether they were added or not."""
+        self._read.clear()
 
     def remove(self, facts: list[int]) -> None:
         """Take facts out, and out of every statistic."""

@@ -1,10 +1,9 @@
 """Mentions: which entities the text of a fact names."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Sequence
 
-from plugmem_core.kernels import NO_ID, IdLists, NameFinder, mentions_in
-from plugmem_core.store import FactRow, dump_ids, load_ids
-from plugmem_core.text import tokenize
+from plugmem_core.kernels import NO_ID, IdLists, NameFinder, mentions_in, put_mentions
+from plugmem_core.store import FactRow
 
 
 class Mentions:
@@ -19,46 +18,42 @@ class Mentions:
         self.entities = IdLists()
         self.facts = IdLists()
 
-    def put(self, row: FactRow, there: Container[int], *, known: bool) -> None:
+    def put(self, row: FactRow, end: int) -> None:
         """Take in what a fact mentions, instead of what it mentioned before.
 
         Args:
             row: The fact.
-            there: The entities there are; a text may mention one that was erased.
-            known: Whether the fact was there before.
+            end: The id that no entity has yet; the row may be older than the names.
+
+        Raises:
+            ValueError: The row holds no ids.
         """
-        named = [entity for entity in load_ids(row.mentions) if entity in there]
-        if known:
-            if self.entities.list(row.id) == named:
-                return
-            self.remove([row.id])
-        for entity in named:
-            self.entities.add(row.id, entity)
-            self.facts.add(entity, row.id)
+        put_mentions(self.entities, self.facts, row.id, row.mentions, end)
 
     def remove(self, facts: Sequence[int]) -> None:
         """Take facts out."""
         for fact in facts:
-            for entity in self.entities.list(fact):
-                self._take(fact, entity)
-
-    def _take(self, fact: int, entity: int) -> None:
-        self.entities.remove(fact, entity)
-        self.facts.remove(entity, fact)
+            put_mentions(self.entities, self.facts, fact, None, 0)
 
 
-def mentions_of(finders: list[NameFinder], rows: Sequence[FactRow]) -> list[str | None]:
+def mentions_of(
+    finders: list[NameFinder], rows: Sequence[FactRow], read: Callable[[str], str]
+) -> list[str | None]:
     """Return the entities that texts name, as the store holds them.
 
     At each place of a text the longest name counts. Only names of the fact's own namespace
     do, and the fact's own entity is none that it mentions.
+
+    Args:
+        finders: The names.
+        rows: Facts.
+        read: Returns the tokens of a text, joined by spaces.
     """
     if not any(map(len, finders)):
         return [None] * len(rows)
-    found = mentions_in(
+    return mentions_in(
         finders,
-        [row.text if row.text.isascii() else tokenize(row.text) for row in rows],
+        [row.text if row.text.isascii() else read(row.text) for row in rows],
         [row.namespace for row in rows],
         [NO_ID if row.entity is None else row.entity for row in rows],
     )
-    return list(map(dump_ids, found))

@@ -17,6 +17,7 @@ class EntityNames:
     Attributes:
         shown: Display name and namespace of every entity, by id.
         lines: Of edges between them.
+        end: The id after the last of them.
     """
 
     def __init__(self) -> None:
@@ -26,16 +27,16 @@ class EntityNames:
         self._finder: NameFinder | None = None  # made when it is first asked
         self.shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
         self.lines = EdgeLines()
-        self._known = 0
+        self.end = 0
 
     def update(self, entities: Iterable[EntityRow], aliases: Iterable[AliasRow]) -> bool:
         """Take in rows; `False` when a known entity changed and all must be read again."""
         for row in entities:
-            if row.id < self._known:
+            if row.id < self.end:
                 return False
             self._add(row.key, row.name, row.namespace, row.id)
             self.shown[row.id] = row.name, row.namespace
-            self._known = row.id + 1
+            self.end = row.id + 1
         for alias in aliases:
             if self.find(alias.key, alias.namespace) not in (None, alias.entity):
                 return False  # what had the name was merged into another
@@ -94,7 +95,7 @@ class EntityNames:
         Other than for `mentions`, a title is met by its bare name, too, and a name counts for
         nothing that is only a word such as "it", or a number.
         """
-        return names_in(self.finders(), list(tokens), mask)
+        return names_in(self.finders(), " ".join(tokens), mask)
 
     def _known_finder(self) -> NameFinder:
         if self._finder is None:

@@ -27,6 +27,7 @@ from plugmem_core.kernels._kernels import (
     links_of,
     mentions_in,
     names_in,
+    put_mentions,
     tokenize_ascii,
     work,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "links_of",
     "mentions_in",
     "names_in",
+    "put_mentions",
     "tokenize_ascii",
     "work",
 ]

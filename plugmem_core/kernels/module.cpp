@@ -1,6 +1,7 @@
 // Bindings: Python sees plain values, arrays and the structures below.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -121,52 +122,67 @@ void add_tokens(Lexical& index, Id id, nb::list tokens) {
 
 using Finders = std::vector<const NameFinder*>;
 
-// A text given as itself if it is ASCII, else as its tokens; valid as long as what it was given as.
-struct Text {
-    explicit Text(nb::handle given) {
-        if (nb::isinstance<nb::str>(given)) ascii = utf8(given);
-        else for (const auto token : given) tokens.push_back(utf8(token));
-    }
-
-    std::vector<Passage> read(const Finders& finders) const {
-        std::vector<Passage> out;
-        for (const auto* finder : finders) out.emplace_back(*finder);
-        const auto add = [&out](std::string_view token) {
-            for (auto& passage : out) passage.add(token);
-        };
+// A text as itself if it is ASCII, else as its tokens, joined by spaces.
+std::vector<Passage> read(const Finders& finders, std::string_view text) {
+    std::vector<Passage> out;
+    for (const auto* finder : finders) out.emplace_back(*finder);
+    const auto add = [&out](std::string_view token) {
+        for (auto& passage : out) passage.add(token);
+    };
+    if (is_ascii(text)) {
         std::string scratch;
-        tokenize_ascii(ascii, scratch, add);
-        std::for_each(tokens.begin(), tokens.end(), add);
-        return out;
+        tokenize_ascii(text, scratch, add);
+    } else {
+        for (size_t start = 0, end; start < text.size(); start = end + 1) {
+            end = std::min(text.find(' ', start), text.size());
+            add(text.substr(start, end - start));
+        }
     }
-
-    std::string_view ascii;
-    std::vector<std::string_view> tokens;
-};
+    return out;
+}
 
 // The entities that a text names in the visible namespaces, in the order met.
-std::vector<Id> names_in(const Finders& finders, nb::handle text, nb::object mask) {
-    const auto passages = Text(text).read(finders);
+std::vector<Id> names_in(const Finders& finders, nb::str text, nb::object mask) {
+    const auto passages = read(finders, utf8(text));
     if (mask.is_none()) return find_names(passages, Masked{{}, true});
     const Buffer visible(mask);
     return find_names(passages, Masked{visible.bytes()});
 }
 
-// The entities that each text of a namespace names, but for one, ascending.
-std::vector<std::vector<Id>> mentions_in(const Finders& finders, nb::list given,
-                                         const std::vector<Id>& spaces, const std::vector<Id>& but) {
-    std::vector<Text> texts;
-    for (const auto text : given) texts.emplace_back(text);
+// The entities that each text of a namespace names, but for one, ascending and spelled for its
+// row; nothing for none.
+std::vector<std::optional<std::string>> mentions_in(const Finders& finders, nb::list given,
+                                                    const std::vector<Id>& spaces,
+                                                    const std::vector<Id>& but) {
+    std::vector<std::string_view> texts;
+    for (const auto text : given) texts.push_back(utf8(text));
     if (spaces.size() != texts.size() || but.size() != texts.size())
         throw std::invalid_argument("one namespace and one entity a text");
     const nb::gil_scoped_release released;
-    std::vector<std::vector<Id>> out;
+    std::vector<std::optional<std::string>> out(texts.size());
     for (size_t i = 0; i < texts.size(); ++i) {
-        auto& found = out.emplace_back(find_names(texts[i].read(finders), OneSpace{spaces[i]}));
+        auto found = find_names(read(finders, texts[i]), OneSpace{spaces[i]});
         found.erase(std::remove(found.begin(), found.end(), but[i]), found.end());
         std::sort(found.begin(), found.end());
+        if (!found.empty()) out[i] = spell_ids(found);
     }
     return out;
+}
+
+// Take in what the row of a fact says to mention, of the entities below `end`, instead of what it
+// said before.
+void put_mentions(IdLists& entities, IdLists& facts, Id fact, nb::handle ids, Id end) {
+    const auto named = ids.is_none() ? std::vector<Id>() : read_ids(utf8(ids), end);
+    const auto before = entities.list(fact);
+    if (named == before) return;
+    for (const Id entity : before) {
+        entities.remove(fact, entity);
+        facts.remove(entity, fact);
+    }
+    for (const Id entity : named) {
+        entities.add(fact, entity);
+        facts.add(entity, fact);
+    }
 }
 
 // The ids of the known tokens, in order and with repeats, and their document frequencies.
@@ -366,6 +382,7 @@ NB_MODULE(_kernels, m) {
 
     m.def("names_in", &names_in, "finders"_a, "text"_a, "mask"_a.none());
     m.def("mentions_in", &mentions_in, "finders"_a, "texts"_a, "namespaces"_a, "but"_a);
+    m.def("put_mentions", &put_mentions, "entities"_a, "facts"_a, "fact"_a, "ids"_a.none(), "end"_a);
 
     nb::class_<Lexical>(m, "Lexical")
         .def("__init__", [](Lexical* self, nb::object stem) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -11,6 +13,49 @@
 #include "lists.hpp"
 
 namespace plugmem {
+
+// The nodes that nodes of a tree branch to by words; open addressing.
+class Branches {
+public:
+    Branches() : slots_(64) {}
+
+    Id find(Id node, Id word) const { return slots_[slot(node, word)].child; }
+
+    // The child, or a place for it that holds NONE.
+    Id& at(Id node, Id word) {
+        if (2 * (size_ + 1) > slots_.size()) grow();
+        auto& found = slots_[slot(node, word)];
+        if (found.child == NONE) {
+            found = {node, word, NONE};
+            ++size_;
+        }
+        return found.child;
+    }
+
+private:
+    struct Slot {
+        Id node = NONE, word = NONE, child = NONE;
+    };
+
+    size_t slot(Id node, Id word) const {
+        const size_t mask = slots_.size() - 1;
+        const uint64_t mixed = (uint64_t{node} << 32 | word) * 0x9e3779b97f4a7c15ULL;
+        size_t at = (mixed >> 32) & mask;
+        while (slots_[at].child != NONE && (slots_[at].node != node || slots_[at].word != word))
+            at = (at + 1) & mask;
+        return at;
+    }
+
+    void grow() {
+        auto before = std::move(slots_);
+        slots_.assign(2 * before.size(), {});
+        for (const auto& one : before)
+            if (one.child != NONE) slots_[slot(one.node, one.word)] = one;
+    }
+
+    std::vector<Slot> slots_;
+    size_t size_ = 0;
+};
 
 // Names as sequences of tokens, each leading to entities in namespaces: a tree whose branches are
 // tokens. A name that leads nowhere visible is none.
@@ -35,6 +80,7 @@ public:
         }
         auto& leads = leads_[node];
         size_ += leads.empty();
+        ends_[node] = true;
         const Lead lead{space, entity};
         const auto at = std::lower_bound(leads.begin(), leads.end(), lead);
         if (at == leads.end() || !(*at == lead)) leads.insert(at, lead);
@@ -46,9 +92,11 @@ public:
     Id next(Id node, Id word) const {
         if (word == NONE) return NONE;
         if (node == ROOT) return word < firsts_.size() ? firsts_[word] : NONE;
-        const auto at = branches_.find(branch(node, word));
-        return at == branches_.end() ? NONE : at->second;
+        return branches_.find(node, word);
     }
+
+    // Whether a name ends at a node.
+    bool is_name(Id node) const { return ends_[node]; }
 
     // What the name that ends at a node leads to.
     const Leads& leads(Id node) const { return leads_[node]; }
@@ -58,13 +106,12 @@ public:
     static constexpr Id ROOT = 0;
 
 private:
-    static uint64_t branch(Id node, Id word) { return uint64_t{node} << 32 | word; }
-
     Id grow(Id node, Id word) {
-        Id& grown = node == ROOT ? first(word) : branches_.try_emplace(branch(node, word), NONE).first->second;
+        Id& grown = node == ROOT ? first(word) : branches_.at(node, word);
         if (grown == NONE) {
             grown = static_cast<Id>(leads_.size());
             leads_.emplace_back();
+            ends_.push_back(false);
         }
         return grown;
     }
@@ -75,9 +122,10 @@ private:
     }
 
     Dictionary words_;
-    std::vector<Id> firsts_;                    // nodes below the root, by word
-    std::unordered_map<uint64_t, Id> branches_; // all other nodes, by their parent and word
-    std::vector<Leads> leads_ = {{}};           // by node; the root's are none
+    std::vector<Id> firsts_;           // nodes below the root, by word
+    Branches branches_;                // all other nodes
+    std::vector<Leads> leads_ = {{}};  // by node; the root's are none
+    std::vector<bool> ends_ = {false}; // by node; small enough to stay in the cache
     size_t size_ = 0;
 };
 
@@ -156,7 +204,8 @@ public:
 private:
     template <class Visible> bool leads(Id node, const Visible& visible) const {
         bool found = false;
-        if (node != NONE) visible.each(finder_->leads(node), [&found](Id) { found = true; });
+        if (node != NONE && finder_->is_name(node))
+            visible.each(finder_->leads(node), [&found](Id) { found = true; });
         return found;
     }
 
@@ -188,6 +237,30 @@ std::vector<Id> find_names(const std::vector<Passage>& passages, const Visible& 
         at += std::max(best.tokens, size_t{1});
     }
     return found;
+}
+
+// Ids as rows of facts hold them: a JSON array.
+inline std::string spell_ids(const std::vector<Id>& ids) {
+    std::string out = "[";
+    for (const Id id : ids) out += (out.size() > 1 ? ", " : "") + std::to_string(id);
+    return out + "]";
+}
+
+// The ids below `end` of what `spell_ids` made.
+inline std::vector<Id> read_ids(std::string_view text, Id end) {
+    const auto fail = [&text] { throw std::invalid_argument("no ids: " + std::string(text)); };
+    if (text.size() < 2 || text.front() != '[' || text.back() != ']') fail();
+    std::vector<Id> out;
+    text = text.substr(1, text.size() - 2);
+    while (!text.empty()) {
+        Id id = 0;
+        const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+        text.remove_prefix(static_cast<size_t>(stop - text.data()));
+        if (error != std::errc() || (!text.empty() && text.substr(0, 2) != ", ")) fail();
+        text.remove_prefix(std::min(text.size(), size_t{2}));
+        if (id < end) out.push_back(id);
+    }
+    return out;
 }
 
 } // namespace plugmem

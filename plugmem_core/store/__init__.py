@@ -1,9 +1,7 @@
 """Truth: the SQLite file, its rows and its transactions. All SQL of the package is here."""
 
 from plugmem_core.store.encoding import (
-    dump_ids,
     dump_json,
-    load_ids,
     load_json,
     load_labels,
     load_object,
@@ -44,10 +42,8 @@ __all__ = [
     "Transaction",
     "Vector",
     "Written",
-    "dump_ids",
     "dump_json",
     "find_nothing",
-    "load_ids",
     "load_json",
     "load_labels",
     "load_object",

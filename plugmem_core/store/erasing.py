@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from plugmem_core.store.encoding import dump_ids, load_ids
+
 _BATCH = 500  # values of one IN list; SQLite's oldest limit is 999
 
 
@@ -60,6 +62,7 @@ class Eraser:
         self._delete("facts", "id", gone)
         self._join_chains(revised)
         named.update(self._unused(sorted(touched - {None} - named)))
+        self._unmention(named)
         self._delete("aliases", "entity", sorted(named))
         self._delete("entities", "id", sorted(named))
         values = self._delete("kv", "namespace", spaces)
@@ -90,6 +93,12 @@ class Eraser:
             while before is not None and before in revised:
                 before = revised[before]
             self._sql.execute("UPDATE facts SET revises = ? WHERE id = ?", (before, successor))
+
+    def _unmention(self, entities: set[int]) -> None:
+        mentioning = "DISTINCT facts.id, mentions FROM facts, json_each(mentions) WHERE value"
+        for fact, mentions in self._select(mentioning, sorted(entities)):
+            left = dump_ids([one for one in load_ids(mentions) if one not in entities])
+            self._sql.execute("UPDATE facts SET mentions = ? WHERE id = ?", (left, fact))
 
     def _unused(self, entities: Sequence[int]) -> set[int]:
         """Return the entities that no fact is about and no edge touches."""

