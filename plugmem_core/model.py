@@ -372,6 +372,7 @@ class Stats:
         edges: Edges that hold now.
         edge_versions: Edges that ever held.
         tags: Tags of current facts.
+        mentions: Entities that texts name, each once for every stored fact.
         terms: Distinct tokens indexed.
         vectors: Stored vectors.
         vectors_in_graph: Vectors the graph index covers; the rest is scanned.
@@ -389,6 +390,7 @@ class Stats:
     edges: int
     edge_versions: int
     tags: int
+    mentions: int
     terms: int
     vectors: int
     vectors_in_graph: int

@@ -21,6 +21,8 @@ def _facts(truth: Index, index: Index) -> Iterable[str]:
         yield f"fact {fact} is {'missing from' if fact in stored else 'only in'} the index"
     if truth.lexical.postings.documents() != index.lexical.postings.documents():
         yield "the index counts another number of documents than the file"
+    if truth.mentions.facts.total() != index.mentions.facts.total():
+        yield "the index counts other mentions of entities than the file"
     for fact in stored.intersection(index.facts.ids()):
         if truth.facts.row(fact) != index.facts.row(fact):
             yield f"fact {fact} has other columns in the index"

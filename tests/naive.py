@@ -222,6 +222,9 @@ class NaiveMemory(NaiveRules):
                 fact.entity = stays
         for edge in self.edge_versions:
             self._repoint(edge, gone, stays)
+            if fact.named is not None:
+                named = [stays if one is gone else one for one in fact.named]
+                fact.named = [one for one in dict.fromkeys(named) if one is not fact.entity]
         stays.aliases |= {gone.key: gone.name} | gone.aliases
         self.nodes.remove(gone)
 
@@ -248,6 +251,16 @@ class NaiveMemory(NaiveRules):
         self.drop_what_nobody_sees()
         purged = before - len(list(self.stored()))
         return MaintainReport(purged, 0, self._make_pending(), len(retired))
+
+    def find_mentions(self) -> int:
+        looked_at = [fact for fact in self.stored() if not fact.forgotten]
+        before = [self.mentions_of(fact) for fact in looked_at]
+        for fact in looked_at:
+            fact.named = self._named_in(fact)
+        return sum(
+            set(one) != set(self.mentions_of(fact))
+            for one, fact in zip(before, looked_at, strict=True)
+        )
 
     def reembed(self, *, batch: int) -> int:
         if self.embedder is None:

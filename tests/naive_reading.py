@@ -56,6 +56,7 @@ class NaiveFact:
     closed_at: int | None = None
     forgotten: bool = False
     purged: bool = False
+    named: "list[NaiveEntity] | None" = field(default=None, init=False)  # once it is written
 
     def said(self) -> tuple[Any, ...]:
         return self.text, self.entity, self.tags, self.metadata
@@ -234,6 +235,7 @@ class NaiveReading:
             "edges": sum(edge.valid_to is None for edge in self.edge_versions),
             "edge_versions": len(self.edge_versions),
             "tags": len(self.tags()),
+            "mentions": sum(len(self.mentions_of(fact)) for fact in rows),
             "terms": len({word for fact in rows for word in words(fact.text)}),
             "vectors": sum(f.vector not in (None, PENDING) for f in rows),
             "pending": sum(f.vector == PENDING and not f.forgotten for f in rows),
@@ -283,6 +285,12 @@ class NaiveReading:
 
     def is_about(self, fact: NaiveFact, name: str) -> bool:
         return fact.entity is not None and _leads(name, fact.entity)
+
+    def mentions_of(self, fact: NaiveFact) -> list[NaiveEntity]:
+        return [one for one in fact.named or [] if one in self.nodes]
+
+    def is_mentioned(self, fact: NaiveFact, name: str) -> bool:
+        return any(_leads(name, entity) for entity in self.mentions_of(fact))
 
     # -- forms
 

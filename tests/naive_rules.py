@@ -4,7 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
-from naive_reading import PENDING, NaiveEdge, NaiveEntity, NaiveFact, NaiveReading, Vector, within
+from naive_reading import (
+    PENDING,
+    NaiveEdge,
+    NaiveEntity,
+    NaiveFact,
+    NaiveReading,
+    Vector,
+    within,
+    words,
+)
 
 from plugmem_core import InvalidInputError, Namespace, Receipt, Retain, Similar
 
@@ -129,6 +138,22 @@ class NaiveRules(NaiveReading):
             for successor in self.facts:
                 if successor.revises == fact.id:
                     successor.revises = fact.revises
+
+    def note_mentions(self) -> None:
+        """What a transaction does at its end: new texts name what is known by then."""
+        for fact in self.facts:
+            if fact.named is None:
+                fact.named = self._named_in(fact)
+
+    def _named_in(self, fact: NaiveFact) -> list[NaiveEntity]:
+        said = words(fact.text)
+        return [
+            one
+            for one in self.nodes
+            if one.namespace == fact.namespace
+            and one is not fact.entity
+            and said & {one.key, *one.aliases}
+        ]
 
     def _retag(self, tag: str, instead: list[str], namespace: Namespace) -> int:
         targets = [f for f in self.current() if tag in f.tags and within(f.namespace, namespace)]

@@ -129,7 +129,7 @@ class IsolationMachine(RuleBasedStateMachine):
         """Arguments of a fact with the word of its namespace everywhere."""
         secret = word(place % len(self.spaces))
         return {
-            "text": f"tea and milk of {secret} {number}",
+            "text": f"tea and milk of {secret} {number}, from the harbour and the kiosk",
             "entity": "Shop",
             "tags": ["t", secret],
             "metadata": {"n": 1, "own": secret, secret: number},
@@ -288,6 +288,8 @@ class IsolationMachine(RuleBasedStateMachine):
             "gets": [fact for fact in memory.get_many(ids, **where) if fact is not None],
             "histories": [memory.history(fact.id, **where) for fact in facts],
             "by key": memory.get_by_keys(["k", *(f"{word(at)} k" for at in range(5))], **where),
+            "mentions": [memory.mentions(fact.id, **where) for fact in facts],
+            "mentioned in": [memory.list_facts(mentions=name, **where).facts for name in NAMES],
             "by entity": [memory.list_facts(entity=name, **where).facts for name in NAMES],
             "vectors": [v.tolist() for v in memory.vectors(ids, **where) if v is not None],
             "edges": [memory.edges(name, history=True, **where) for name in (None, *NAMES)],

@@ -152,6 +152,13 @@ public:
 
     size_t size() const { return lists_.size(); }
 
+    // The facts of all keys together.
+    size_t total() const {
+        size_t count = 0;
+        for (const auto& list : lists_) count += list.size();
+        return count;
+    }
+
     void write(Writer& out) const {
         std::vector<uint32_t> sizes;
         std::vector<Id> all;

@@ -368,6 +368,7 @@ NB_MODULE(_kernels, m) {
         .def("last", &IdLists::last, "key"_a, "count"_a, "before"_a)
         .def("count", &IdLists::count, "key"_a, "facts"_a, "scope"_a)
         .def("collect", &IdLists::collect, "key"_a, "into"_a)
+        .def("total", &IdLists::total)
         .def("__len__", &IdLists::size)
         .def("save", [](const IdLists& self) { return saved([&] { return save_part(self); }); })
         .def("load", [](IdLists& self, nb::handle data) { loaded(data, [&](auto bytes) { load_part(self, bytes); }); },

@@ -256,7 +256,8 @@ inline std::vector<Id> read_ids(std::string_view text, Id end) {
         Id id = 0;
         const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), id);
         text.remove_prefix(static_cast<size_t>(stop - text.data()));
-        if (error != std::errc() || (!text.empty() && text.substr(0, 2) != ", ")) fail();
+        const bool ends = text.empty() || (text.size() > 2 && text.substr(0, 2) == ", ");
+        if (error != std::errc() || !ends) fail();
         text.remove_prefix(std::min(text.size(), size_t{2}));
         if (id < end) out.push_back(id);
     }

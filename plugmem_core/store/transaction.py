@@ -313,10 +313,12 @@ class Transaction(EdgeWrites):
             self._add_alias(AliasRow(row.namespace, key, name, into, self.state.change))
 
     def _repoint_mentions(self, source: int, into: int) -> None:
+        # What was about one of them and mentions the other is about what it mentions now.
         rows = self._select_facts(
             "mentions IS NOT NULL AND EXISTS "
-            "(SELECT 1 FROM json_each(facts.mentions) WHERE value = ?)",
-            (source,),
+            "(SELECT 1 FROM json_each(facts.mentions) "
+            "WHERE value = ?1 OR (value = ?2 AND facts.entity = ?2))",
+            (source, into),
         )
         for row in rows:
             named = {into if one == source else one for one in load_ids(row.mentions)}

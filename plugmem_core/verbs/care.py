@@ -54,6 +54,7 @@ class CareVerbs(Drafting):
                 forgotten=index.facts.forgotten(),
                 edges=index.graph.open(),
                 tags=len(index.tags.counts("", index.facts, current)),
+                mentions=index.mentions.facts.total(),
                 terms=index.lexical.postings.terms(),
                 vectors=len(index.vectors.pool) if index.vectors else 0,
                 vectors_in_graph=index.vectors.covered if index.vectors else 0,

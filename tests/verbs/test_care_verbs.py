@@ -15,7 +15,7 @@ from plugmem_core import HashingEmbedder, MaintainReport, Memory, MemoryConfig, 
 
 def test_an_empty_memory_counts_nothing(memory: Memory) -> None:
     stats = memory.stats()
-    assert stats == Stats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "absent", stats.bytes)
+    assert stats == Stats(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "absent", stats.bytes)
     assert stats.bytes > 0
 
 

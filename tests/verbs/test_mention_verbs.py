@@ -146,6 +146,50 @@ def test_a_name_of_64_words_is_met_and_a_longer_one_is_not(memory: Memory) -> No
     assert mentioned(memory, text) == {"long " * 63 + "name"}
 
 
+def test_what_was_about_one_of_two_merged_does_not_mention_the_other(memory: Memory) -> None:
+    know(memory, "Mara", "Mrs Lind")
+    one = memory.remember("Mara sings", entity="Mrs Lind")
+    other = memory.remember("Mrs Lind sings", entity="Mara")
+    memory.merge_entities("Mrs Lind", "Mara")
+    assert memory.mentions(one.id) == memory.mentions(other.id) == ()
+    assert memory.find_mentions() == 0
+
+
+def test_mentions_are_counted_and_go_with_their_facts(memory: Memory) -> None:
+    know(memory, "Mara", "Ivo")
+    receipts = memory.remember_many([{"text": "Mara and Ivo"}, {"text": "Mara alone"}])
+    assert memory.stats().mentions == 3
+    memory.forget(receipts[0].id)
+    assert memory.list_facts(mentions="Ivo").facts == ()
+    memory.maintain()
+    assert memory.stats().mentions == 1
+    memory.erase(ids=[receipts[1].id])
+    assert memory.stats().mentions == 0
+
+
+def test_a_mention_keeps_no_entity(memory: Memory) -> None:
+    about = memory.remember("sings", entity="Mara")
+    receipt = memory.remember("a letter from Mara")
+    memory.erase(ids=[about.id])
+    assert memory.mentions(receipt.id) == ()
+    assert [entity.name for entity in memory.entities()] == []
+
+
+def test_text_that_is_not_committed_leaves_nothing(memory: Memory) -> None:
+    know(memory, "Zoë", "Mara")
+
+    def fail() -> None:
+        with memory.transaction():
+            memory.remember("Zoë wrote to Mara")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    receipt = memory.remember("Zoë wrote to Mara")
+    assert set(memory.mentions(receipt.id)) == {"Zoë", "Mara"}
+    assert [fact.id for fact in memory.recall("wrote").facts] == [receipt.id]
+
+
 def test_an_erased_entity_is_mentioned_no_more(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(tmp_path / "m.db")
     know(memory, "Mara", "Ivo")
@@ -154,6 +198,7 @@ def test_an_erased_entity_is_mentioned_no_more(open_memory: OpenMemory, tmp_path
     assert memory.mentions(receipt.id) == ("Ivo",)
     know(memory, "Zoe")
     assert memory.mentions(receipt.id) == ("Ivo",)
+    assert memory.find_mentions() == 0
     assert memory.verify().ok
     memory.close()
     assert open_memory(tmp_path / "m.db").mentions(receipt.id) == ("Ivo",)
