@@ -16,8 +16,9 @@ class MentionVerbs(Verbs):
     A new fact notes them by itself, if `MemoryConfig.mentions` is on: at each place of its text the
     longest name counts, in any case and in the English genitive; a title counts by its bare
     name, too, as "Ed Wood (film)" does by "Ed Wood". Numbers, and words such as "it" or "may", are
-    met too often to count. `list_facts(mentions=…)` lists the facts that
-    mention an entity, and the tuned ranking follows what the best facts mention.
+    met too often to count; names of more than 64 words are not looked for.
+    `list_facts(mentions=…)` lists the facts that mention an entity, and the tuned ranking follows
+    what the best facts mention.
     """
 
     def mentions(self, id: int, *, namespace: Namespace = ()) -> tuple[str, ...]:  # noqa: A002
