@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from langchain_plugmem import DocumentMapping, PlugmemVectorStore
 from plugmem_core import InvalidInputError, Memory, MemoryConfig, TooLargeError, WrongTypeError
+from plugmem_core.model import RESERVED
 
 SAID: dict[str, Any] = {
     "fact_entity": "Mara",
@@ -242,7 +243,11 @@ JSON = st.recursive(
 )
 KEYS = TEXT | st.sampled_from(["a.b", "$and", "$", ".", "", "fact_score", "id", "é", "e\u0301"])
 METADATA = st.dictionaries(KEYS, JSON, max_size=5).map(
-    lambda metadata: {key: value for key, value in metadata.items() if key not in SAID}
+    lambda metadata: {
+        key: value
+        for key, value in metadata.items()
+        if key not in SAID and not key.startswith(RESERVED)
+    }
 )
 
 

@@ -39,7 +39,7 @@ class Ours:
         self.close()
         self._opened += 1
         self._path = self._directory / f"ours-{self._opened}.db"
-        self._config = MemoryConfig(durability="normal", **knobs)
+        self._config = MemoryConfig(ranking="reference", durability="normal", **knobs)
         self._dim = dim
         self._memory = self._open()
 

@@ -13,6 +13,9 @@ from plugmem_core.clock import to_ms
 from plugmem_core.errors import InvalidInputError
 from plugmem_core.model import Similar
 
+REFERENCE = MemoryConfig(ranking="reference")
+pytestmark = pytest.mark.reference
+
 
 def ms(day: str) -> int:
     return to_ms(day, "day")
@@ -448,7 +451,7 @@ def crowd() -> Iterator[Memory]:
         words += ["rare"] * (number in (10, 20, 30))
         return " ".join(words)
 
-    with Memory.open(":memory:", clock=Clock()) as memory:
+    with Memory.open(":memory:", config=REFERENCE, clock=Clock()) as memory:
         memory.remember_many([{"text": text(number)} for number in range(3_000)])
         yield memory
 
