@@ -32,7 +32,7 @@ PASSAGES = [
     ("p4", "Tarn", "Fishing at Tarn ended in 1955. Boats rest on the shore since."),
 ]
 QUESTIONS = [
-    ("q1", "Who rules the land of the town Otter Falls?", ["p1", "p2"]),
+    ("q1", "Who governs the land of the town Otter Falls?", ["p1", "p2"]),
     ("q2", "What happened at Tarn from 1950 to 1960?", ["p4"]),
     ("q3", "A question without an answer?", []),
 ]
