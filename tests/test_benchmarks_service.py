@@ -295,5 +295,6 @@ def test_the_command_prints_tables_and_writes_what_it_found(
     told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     assert told["about"]["embedder"] == "hashing-256"
     arms = told["experiments"]["Several passages, memories are passages"]["hotpotqa"]["arms"]
-    assert arms["words"]["recall"] == [1.0, 1.0, 1.0]  # five memories of four are all of them
+    assert arms["words"]["recall"][0] == 0.75  # no word leads to the second passage
+    assert arms["words + graph"]["recall"] == [1.0, 1.0, 1.0]
     assert told["compiler"]["counted"] == "estimated"
