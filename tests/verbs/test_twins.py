@@ -141,7 +141,10 @@ async def test_an_async_context_closes_the_memory() -> None:
         await memory.astats()
 
 
-async def test_nothing_but_handing_over_is_done_in_the_thread_of_the_event_loop() -> None:
+async def test_nothing_but_handing_over_is_done_in_the_thread_of_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     # However long a call takes, the loop waits for none of it.
     ran: set[str] = set()
 
