@@ -137,6 +137,20 @@ def test_a_limit_under_admission_keeps_the_best_admitted(
     assert search(index, query, table, limit=limit, view=view) == expected
 
 
+@pytest.mark.parametrize("chosen", [range(0, 5_000, 7), (3, 2_900, 4_999)])
+def test_few_allowed_are_found_among_many_postings(chosen: Sequence[int]) -> None:
+    rng = np.random.default_rng(4)
+    corpus = [[f"w{n}" for n in rng.zipf(1.3, size=15) % 50] for _ in range(5_000)]
+    index, table, allowed = index_of(corpus), facts(range(5_000)), IdSet(5_000)
+    for document in chosen:
+        allowed.add(document)
+    view = scope()
+    view.restrict_facts(allowed)
+    for query in (["w1"], ["w1", "w2", "w49"], ["w7", "w1", "w7", "w3"]):
+        expected = [pair for pair in search(index, query, table) if pair[0] in set(chosen)]
+        assert search(index, query, table, view=view) == expected
+
+
 def test_stopping_early_finds_what_adding_up_everything_finds() -> None:
     rng = np.random.default_rng(6)
     corpus = [[f"w{n}" for n in rng.zipf(1.3, size=15) % 500] for _ in range(3_000)]
