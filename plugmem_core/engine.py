@@ -498,7 +498,7 @@ class Engine:
                         known.popitem(last=False)
         return found | fresh
 
-    def shown(self, ids: Sequence[int]) -> Sequence[tuple[Any, ...]]:
+    def shown(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
         """Return what is shown of facts in the order given; facts without a row are left out."""
         known = list(map(self._cards.get, ids))
         if all(known):

@@ -28,6 +28,7 @@ from plugmem_core.kernels._kernels import (
     mentions_in,
     names_in,
     put_mentions,
+    recalled_facts,
     tokenize_ascii,
     work,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "mentions_in",
     "names_in",
     "put_mentions",
+    "recalled_facts",
     "tokenize_ascii",
     "work",
 ]

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ NO_ID: int
 
 _Floats = npt.NDArray[np.float32]
 _Ids = list[int]
+_T = TypeVar("_T", bound=tuple[Any, ...])
 
 def dot_products(a: bytes, b: bytes) -> dict[str, int]: ...
 def work() -> tuple[int, int, int, int]: ...
@@ -322,3 +324,10 @@ def fuse(
     now: int,
     facts: FactTable,
 ) -> Fused: ...
+def recalled_facts(
+    kind: type[_T],
+    cards: list[tuple[Any, ...]],
+    rows: list[tuple[int, float, int, int]],
+    sources: tuple[tuple[str, ...], ...],
+    read_metadata: Callable[[str], dict[str, Any]],
+) -> tuple[_T, ...]: ...

@@ -40,6 +40,34 @@ std::string_view utf8(nb::handle text) {
 
 nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
 
+// Facts as named tuples of a type: what their cards show, then the score and the sources of their
+// rows. Metadata is read from its text for each of them, since callers may change what they get.
+nb::tuple recalled_facts(nb::handle kind, const nb::list& cards, const nb::list& rows, const nb::tuple& sources,
+                         nb::handle read_metadata) {
+    constexpr Py_ssize_t METADATA = 4, SCORE = 1, SOURCES = 2;
+    auto* type = reinterpret_cast<PyTypeObject*>(kind.ptr());
+    if (!PyType_Check(kind.ptr()) || !PyType_FastSubclass(type, Py_TPFLAGS_TUPLE_SUBCLASS))
+        throw std::invalid_argument("facts are tuples");
+    if (cards.size() != rows.size()) throw std::invalid_argument("one card a row");
+    nb::tuple facts = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(rows.size())));
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const auto card = nb::cast<nb::tuple>(cards[i]), row = nb::cast<nb::tuple>(rows[i]);
+        const auto shown = static_cast<Py_ssize_t>(card.size());
+        PyObject* fact = type->tp_alloc(type, shown + 2);
+        if (!fact) throw nb::python_error();
+        PyTuple_SET_ITEM(facts.ptr(), static_cast<Py_ssize_t>(i), fact);
+        for (Py_ssize_t at = 0; at < shown; ++at) {
+            nb::object value = nb::borrow(PyTuple_GET_ITEM(card.ptr(), at));
+            if (at == METADATA) value = value.is_none() ? nb::object(nb::dict()) : read_metadata(value);
+            PyTuple_SET_ITEM(fact, at, value.release().ptr());
+        }
+        PyTuple_SET_ITEM(fact, shown, nb::object(row[SCORE]).release().ptr());
+        const auto which = nb::cast<size_t>(row[SOURCES]);
+        PyTuple_SET_ITEM(fact, shown + 1, nb::object(sources[which]).release().ptr());
+    }
+    return facts;
+}
+
 // The bytes of any object with a buffer, held for as long as this lives.
 class Buffer {
 public:
@@ -580,6 +608,8 @@ NB_MODULE(_kernels, m) {
             return out;
         }, "count"_a)
         .def("__len__", [](const Fused& self) { return self.rows.size(); });
+
+    m.def("recalled_facts", &recalled_facts, "kind"_a, "cards"_a, "rows"_a, "sources"_a, "read_metadata"_a);
 
     m.def("fuse", [](const std::vector<const Ranked*>& lists, const std::vector<float>& weights, float k,
                      float boost, float half_life, Millis now, const FactTable& facts) {

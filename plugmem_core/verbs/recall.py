@@ -1,6 +1,6 @@
 """Recall, and the explanation of what is missing from it."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from plugmem_core.engine import Engine
 from plugmem_core.errors import NotFoundError
 from plugmem_core.index import MetEdges
 from plugmem_core.inputs import VectorLike, check_id, check_vector
-from plugmem_core.kernels import OPEN, IdSet
+from plugmem_core.kernels import OPEN, IdSet, recalled_facts
 from plugmem_core.model import SOURCES, Namespace, RecalledFact
 from plugmem_core.recall import (
     MAX_QUERY_BYTES,
@@ -359,50 +359,13 @@ class _Reader:
         self._engine = engine
         self._unlearned = found.unlearned
 
-    def read(self, rows: Sequence[Row]) -> tuple[RecalledFact, ...]:
+    def read(self, rows: list[Row]) -> tuple[RecalledFact, ...]:
         """Return the facts of rows, without those that were removed meanwhile."""
         cards = self._engine.shown([row[0] for row in rows])
         if len(cards) < len(rows):
             there = {card[0] for card in cards}
             rows = [row for row in rows if row[0] in there]
-        new = tuple.__new__  # as `RecalledFact._make`, which is slower
-        facts = tuple(
-            [
-                new(
-                    RecalledFact,
-                    (
-                        fact,
-                        text,
-                        entity,
-                        tags,
-                        {} if metadata is None else load_object(metadata),
-                        key,
-                        space,
-                        recorded,
-                        start,
-                        end,
-                        expires,
-                        revises,
-                        score,
-                        SOURCE_NAMES[sources],
-                    ),
-                )
-                for (
-                    fact,
-                    text,
-                    entity,
-                    tags,
-                    metadata,
-                    key,
-                    space,
-                    recorded,
-                    start,
-                    end,
-                    expires,
-                    revises,
-                ), (_, score, sources, _) in zip(cards, rows, strict=True)
-            ]
-        )
+        facts = recalled_facts(RecalledFact, cards, rows, SOURCE_NAMES, load_object)
         if not self._unlearned:
             return facts
         return tuple(
