@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -115,11 +116,14 @@ inline bool before(const Scored& a, const Scored& b) {
     return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
 
-// Keeps the best `limit` of the pairs offered: a buffer that is cut back to them whenever it
-// is full, so that most pairs cost one comparison.
+// Keeps the best `limit` of the pairs offered: a buffer that is cut back to them whenever it is
+// full. A histogram of the scores between cuts tells which are too low already, so that few are
+// offered in vain; scores outside its range only make it less sharp.
 class TopK {
 public:
-    explicit TopK(size_t limit) : limit_(limit), full_(limit + std::max<size_t>(limit, 64)) {
+    explicit TopK(size_t limit, float most = 1.0f)
+        : limit_(limit), full_(8 * std::max<size_t>(limit, 64)),
+          scale_(most > 0.0f ? static_cast<float>(BINS) / most : 0.0f) {
         if (full_ <= 4096) kept_.reserve(full_);
     }
 
@@ -128,16 +132,18 @@ public:
     // The same for pairs that are offered by ascending id: an equal score comes too late.
     bool beats(float score) const { return score > threshold_ && limit_ > 0; }
 
-    // No pair below this can be among the best any more. Found out again only when enough was
-    // offered since that it may have risen.
-    float threshold() {
-        if (limit_ > 0 && kept_.size() >= limit_ + (bounded() ? 1 + limit_ / 4 : 0)) cut();
-        return threshold_;
-    }
+    // No pair below this can be among the best any more.
+    float threshold() const { return threshold_; }
 
     void offer(float score, Id id) {
         kept_.push_back({score, id});
-        if (kept_.size() == full_) cut();
+        if (kept_.size() == full_) return cut();
+        const size_t bin = bin_of(score);
+        ++counts_[bin];
+        if (bin < lowest_ || ++above_ - counts_[lowest_] < limit_) return;
+        while (above_ - counts_[lowest_] >= limit_) above_ -= counts_[lowest_++];
+        // A bin lower than the scores of that bin, whatever rounding does.
+        threshold_ = std::max(threshold_, (static_cast<float>(lowest_) - 1.0f) / scale_);
     }
 
     Ranked take() {
@@ -151,17 +157,30 @@ public:
     }
 
 private:
-    bool bounded() const { return threshold_ > -std::numeric_limits<float>::infinity(); }
+    static constexpr size_t BINS = 256;
+
+    size_t bin_of(float score) const {
+        const float place = score * scale_;
+        return place < static_cast<float>(BINS - 1) ? static_cast<size_t>(std::max(place, 0.0f)) : BINS - 1;
+    }
 
     void cut() {
         const auto last = kept_.begin() + static_cast<ptrdiff_t>(limit_ - 1);
         std::nth_element(kept_.begin(), last, kept_.end(), before);
         threshold_ = last->score;
         kept_.resize(limit_);
+        counts_.fill(0);
+        lowest_ = 0;
+        above_ = limit_;
+        for (const auto& entry : kept_) ++counts_[bin_of(entry.score)];
     }
 
     size_t limit_, full_;
+    float scale_;
     float threshold_ = -std::numeric_limits<float>::infinity();
+    size_t lowest_ = 0; // the bin of the least that may be among the best
+    size_t above_ = 0;  // offered since that are in that bin or a higher one
+    std::array<uint32_t, BINS> counts_{};
     std::vector<Scored> kept_;
 };
 

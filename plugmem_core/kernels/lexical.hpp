@@ -88,10 +88,14 @@ public:
                   const FactTable& facts, const Scope& scope) const {
         const Weights weights(*this, k1, b);
         const Question question = distinct(terms, weights);
-        TopK top(limit);
         const auto& lists = question.rarest_first;
         size_t postings = 0;
-        for (const auto& term : lists) postings += term.list->ids.size();
+        float most = 0.0f;
+        for (const auto& term : lists) {
+            postings += term.list->ids.size();
+            most += term.bound();
+        }
+        TopK top(limit, most);
         if (scope.allowed && scope.allowed->count() * lists.size() < postings)
             search_among(question, top, facts, scope);
         else if (lists.size() == 1)
@@ -391,7 +395,7 @@ private:
         work.postings += ids.size();
         std::array<uint8_t, Shares::SIZE> hopeful;
         hopeful.fill(1);
-        float settled = top.threshold();
+        size_t offered = 0;
         for (size_t at = 0; at < ids.size(); ++at) {
             while (at + 4 <= ids.size() &&
                    !(hopeful[Shares::place(shapes[at])] | hopeful[Shares::place(shapes[at + 1])] |
@@ -402,10 +406,10 @@ private:
             const float score = term.repeated(at);
             if (!top.beats(score) || !facts.admits(scope, ids[at])) continue;
             top.offer(score, ids[at]);
-            if (top.threshold() == settled) continue;
-            settled = top.threshold();
+            if (++offered % 64) continue;
+            const float least = top.threshold();
             shares.each([&](size_t shape, float share) {
-                hopeful[shape] = term.idf * share * static_cast<float>(term.times) * 1.0001f > settled;
+                hopeful[shape] = term.idf * share * static_cast<float>(term.times) * 1.0001f > least;
             });
         }
     }
@@ -452,17 +456,23 @@ private:
                 at[place] = add_up(terms[place], start[place], times, first, window);
             }
             const bool exact = in_order && driving == terms.size();
+            // What rounding may hide is far below a ten-thousandth.
+            const auto hopeless = [&] {
+                return static_cast<float>(top.threshold() / 1.0001 - rest[driving]);
+            };
+            float bar = hopeless();
             for (size_t word = 0; word < window.met.size(); ++word) {
                 for (uint64_t left = window.met[word]; left; left &= left - 1) {
                     const size_t place = word * 64 + static_cast<size_t>(__builtin_ctzll(left));
                     const float sum = window.sums[place];
                     window.sums[place] = 0.0f;
-                    // What rounding may hide is far below a ten-thousandth.
-                    if (!top.beats(static_cast<float>((sum + rest[driving]) * 1.0001))) continue;
+                    if (sum <= bar) continue;
                     const Id id = static_cast<Id>(first + place);
                     if (!facts.admits(scope, id)) continue;
                     const float score = exact ? sum : score_from(start, id, question, parts);
-                    if (top.beats(score)) top.offer(score, id);
+                    if (!top.beats(score)) continue;
+                    top.offer(score, id);
+                    bar = hopeless();
                 }
                 window.met[word] = 0;
             }
@@ -482,8 +492,9 @@ private:
     static size_t add_up(const Term& term, size_t at, size_t times, size_t first, Window& window) {
         const auto& ids = term.list->ids;
         const size_t before = at;
+        const auto often = static_cast<float>(times);
         for (; at < ids.size() && ids[at] - first < Window::SIZE; ++at)
-            window.add(ids[at] - first, static_cast<float>(times) * term.weight(at));
+            window.add(ids[at] - first, often * term.weight(at));
         work.postings += at - before;
         return at;
     }
