@@ -582,7 +582,7 @@ NB_MODULE(_kernels, m) {
         .def("naming", &Pool::naming, "signal"_a, "lexical"_a, "terms"_a, "points"_a)
         .def("neighbours", &Pool::neighbours, "signal"_a, "turns"_a, "before"_a, "after"_a, "facts"_a, "scope"_a)
         .def("link", &Pool::link, "signal"_a, "seed"_a, "links"_a, "share"_a, "cap"_a)
-        .def("rank", &Pool::rank, "boost"_a, "half_life"_a, "now"_a, "facts"_a)
+        .def("rank", &Pool::rank, "boost"_a, "half_life"_a, "now"_a, "facts"_a, nb::keep_alive<0, 5>())
         .def("best", &Pool::best, "count"_a)
         .def("fresh", &Pool::fresh)
         .def("explain", [](const Pool& self, Id id) {
@@ -598,16 +598,13 @@ NB_MODULE(_kernels, m) {
         .def("__len__", &Pool::size);
 
     nb::class_<Fused>(m, "Fused")
-        .def("rows", [](Fused& self, size_t count) {
-            self.order(count);
+        .def("rows", [](const Fused& self, size_t count) {
             nb::list out;
-            for (size_t i = 0; i < std::min(count, self.rows.size()); ++i) {
-                const auto& row = self.rows[i];
+            for (const auto& row : self.rows(count))
                 out.append(nb::make_tuple(row.id, row.score, row.sources, row.bytes));
-            }
             return out;
         }, "count"_a)
-        .def("__len__", [](const Fused& self) { return self.rows.size(); });
+        .def("__len__", [](const Fused& self) { return self.candidates.size(); });
 
     m.def("recalled_facts", &recalled_facts, "kind"_a, "cards"_a, "rows"_a, "sources"_a, "read_metadata"_a);
 
@@ -615,5 +612,5 @@ NB_MODULE(_kernels, m) {
                      float boost, float half_life, Millis now, const FactTable& facts) {
         if (lists.size() != weights.size()) throw std::invalid_argument("one weight a list");
         return fuse(lists, weights, k, boost, half_life, now, facts);
-    }, "lists"_a, "weights"_a, "k"_a, "boost"_a, "half_life"_a, "now"_a, "facts"_a);
+    }, "lists"_a, "weights"_a, "k"_a, "boost"_a, "half_life"_a, "now"_a, "facts"_a, nb::keep_alive<0, 7>());
 }

@@ -178,26 +178,16 @@ public:
         }
     }
 
-    // Every score times 1 + boost * 2^(-age / half_life), and the candidates in order: by score
-    // descending, then the later recorded first, then by id.
+    // The candidates with all their points, ready to be put in order.
     Fused rank(float boost, float half_life, Millis now, const FactTable& facts) const {
-        Fused out;
-        out.rows.reserve(ids_.size());
+        Fused out{{}, boost, half_life, now, true, &facts};
+        out.candidates.reserve(ids_.size());
         for (size_t row = 0; row < ids_.size(); ++row) {
-            const Millis elapsed = now - facts.recorded(ids_[row]);
-            const float age = elapsed > 0 ? static_cast<float>(elapsed) : 0.0f;
             uint32_t sources = 0;
             for (size_t list = 0; list < places_.size(); ++list)
                 if (row < places_[list].size() && places_[list][row].rank) sources |= 1u << list;
-            out.rows.push_back({ids_[row], scores_[row] * (1.0f + boost * std::exp2(-age / half_life)),
-                                sources, facts.bytes(ids_[row])});
+            out.candidates.push_back({ids_[row], scores_[row], sources});
         }
-        std::sort(out.rows.begin(), out.rows.end(), [&facts](const auto& a, const auto& b) {
-            if (a.score != b.score) return a.score > b.score;
-            const Millis x = facts.recorded(a.id), y = facts.recorded(b.id);
-            return x != y ? x > y : a.id < b.id;
-        });
-        out.ordered = out.rows.size();
         return out;
     }
 
