@@ -1,7 +1,6 @@
 """`RecallResult`: facts, edges, and why."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -31,17 +30,28 @@ class RecallResult(Listed[RecalledFact]):
     def _items(self) -> tuple[RecalledFact, ...]:
         return self.facts
 
-    @cached_property
+    # Made at the first look, and kept beside the fields; `cached_property` does so under a lock.
+
+    @property
     def edges(self) -> tuple[Edge, ...]:
         """The edges the graph walk met, in the order met."""
-        return () if self.met is None else self.met.edges()
+        kept = self.__dict__
+        if "_edges" not in kept:
+            kept["_edges"] = () if self.met is None else self.met.edges()
+        edges: tuple[Edge, ...] = kept["_edges"]
+        return edges
 
-    @cached_property
+    @property
     def rendered(self) -> str:
         """The facts and edges as a block for a prompt; stored text cannot break out of its line."""
-        if self.met is None:
-            return render(self.facts, self.edges)
-        return render_met(self.facts, self.met)
+        kept = self.__dict__
+        if "_rendered" not in kept:
+            if self.met is None:
+                kept["_rendered"] = render(self.facts, kept.get("_edges", ()))
+            else:
+                kept["_rendered"] = render_met(self.facts, self.met)
+        rendered: str = kept["_rendered"]
+        return rendered
 
     def __reduce__(self) -> tuple[Any, ...]:
         # With the edges themselves: what makes them knows the names of the whole file.
@@ -86,5 +96,5 @@ def _with_edges(
     explanation: Explanation | None,
 ) -> RecallResult:
     result = RecallResult(facts, None, truncated, explanation)
-    result.__dict__["edges"] = edges
+    result.__dict__["_edges"] = edges
     return result
