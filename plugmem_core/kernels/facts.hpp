@@ -35,7 +35,11 @@ public:
     explicit IdSet(size_t size) : size_(size), words_((size + 63) / 64) {}
 
     void add(Id id) {
-        if (id < size_) words_[id / 64] |= uint64_t{1} << (id % 64);
+        if (id >= size_) return;
+        auto& word = words_[id / 64];
+        const uint64_t bit = uint64_t{1} << (id % 64);
+        count_ += !(word & bit);
+        word |= bit;
     }
 
     bool has(Id id) const { return id < size_ && (words_[id / 64] >> (id % 64) & 1); }
@@ -43,26 +47,26 @@ public:
     void intersect(const IdSet& other) {
         for (size_t i = 0; i < words_.size(); ++i)
             words_[i] &= i < other.words_.size() ? other.words_[i] : 0;
+        recount();
     }
 
     void subtract(const IdSet& other) {
         const size_t shared = std::min(words_.size(), other.words_.size());
         for (size_t i = 0; i < shared; ++i) words_[i] &= ~other.words_[i];
+        recount();
     }
 
     void complement() {
         for (auto& word : words_) word = ~word;
         if (size_ % 64) words_.back() &= (uint64_t{1} << (size_ % 64)) - 1;
+        count_ = size_ - count_;
     }
 
-    size_t count() const {
-        size_t total = 0;
-        for (const auto word : words_) total += static_cast<size_t>(__builtin_popcountll(word));
-        return total;
-    }
+    size_t count() const { return count_; }
 
     std::vector<Id> ids() const {
         std::vector<Id> out;
+        out.reserve(count_);
         for (size_t i = 0; i < words_.size(); ++i)
             for (uint64_t rest = words_[i]; rest; rest &= rest - 1)
                 out.push_back(static_cast<Id>(i * 64 + static_cast<size_t>(__builtin_ctzll(rest))));
@@ -70,7 +74,13 @@ public:
     }
 
 private:
+    void recount() {
+        count_ = 0;
+        for (const auto word : words_) count_ += static_cast<size_t>(__builtin_popcountll(word));
+    }
+
     size_t size_;
+    size_t count_ = 0;            // bits that are set; asked several times a recall
     std::vector<uint64_t> words_; // no bit at or beyond the size is set
 };
 
