@@ -71,8 +71,8 @@ def _timed_stages(taken: dict[str, list[int]]) -> Iterator[None]:
             target = _resolve(owner)
             original = vars(target)[name]
             timed: Any = _timed(original, taken[stage])
-            if not callable(original):  # a cached property
-                timed = property(_timed(original.func, taken[stage]))
+            if isinstance(original, property):
+                timed = property(_timed(original.fget, taken[stage]))
             patches.enter_context(patch.object(target, name, timed))
         yield
     for stage in [stage for stage, times in taken.items() if not times]:

@@ -205,7 +205,6 @@ public:
         Reader::require(fresh.words_.size() == fresh.term_of_.size(), "words are damaged");
         Reader::require(fresh.words_.size() == fresh.met_.size(), "words are damaged");
         for (const Id term : fresh.term_of_) Reader::require(term < fresh.terms.size(), "words are damaged");
-        fresh.stem = stem;
         const auto sizes = in.array<uint32_t>();
         const auto ids = in.array<Id>();
         const auto shapes = in.array<uint16_t>();
@@ -229,6 +228,7 @@ public:
         }
         Reader::require(at == ids.size(), "postings are damaged");
         fresh.forward_ready_ = false;
+        fresh.stem = std::move(stem); // a Python object perhaps, which is not copied without the GIL
         *this = std::move(fresh);
     }
 

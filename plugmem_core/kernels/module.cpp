@@ -457,12 +457,8 @@ NB_MODULE(_kernels, m) {
             return id == NONE ? nb::none() : nb::cast(id);
         }, "token"_a, "from_id"_a)
         .def("save", [](const Lexical& self) { return saved([&] { return self.save(); }); })
-        .def("load", [](Lexical& self, nb::handle data) {
-            if (self.stem) // a Python object, which is copied
-                self.load(Buffer(data).bytes());
-            else
-                loaded(data, [&](auto bytes) { self.load(bytes); });
-        }, "data"_a);
+        .def("load", [](Lexical& self, nb::handle data) { loaded(data, [&](auto bytes) { self.load(bytes); }); },
+             "data"_a);
 
     nb::class_<Walk>(m, "Walk")
         .def_ro("edges", &Walk::edges)
