@@ -149,6 +149,7 @@ class Engine:
         try:
             self.state = self.store.state()
             self._record_analyzer()
+            self.store.check_ids()
             saved = self._saved_index()
             self.index = self.fresh_index(progress) if saved is None else saved
             self._saved = NOTHING_SAVED if saved is None else self._progress()
@@ -184,11 +185,13 @@ class Engine:
         """Save a checkpoint and let go of the file; closing twice is fine."""
         if self._closed or self._process != process.forks:
             return
-        if not self.store.read_only and self._progress() != self._saved:
-            with suppress(StorageError, OSError):  # it is a cache; truth is on disk
-                self.checkpoint()
-        self._closed = True
-        self.store.close()
+        try:
+            if not self.store.read_only and self._progress() != self._saved:
+                with suppress(StorageError, OSError):  # it is a cache; truth is on disk
+                    self.checkpoint()
+        finally:
+            self._closed = True
+            self.store.close()
 
     def checkpoint(self) -> None:
         """Save the index beside the file; a memory without a file has nothing to save."""
@@ -227,7 +230,6 @@ class Engine:
             CorruptError: The file holds rows that no write of ours leaves.
         """
         index = self._empty_index()
-        self.store.check_ids()
         told = Counted(progress, self.store.facts_stored())
         with self.store.changes_since(0) as changes, self._reading_rows():
             index.apply(changes, told.one_more)
@@ -237,6 +239,7 @@ class Engine:
     def rebuild(self, progress: Progress = silent) -> None:
         """Replace the index by a new one, made from truth."""
         state = self.store.state()
+        self.store.check_ids()
         with self.gate.alone:
             self.state = state
         index = self.fresh_index(progress)
@@ -410,7 +413,8 @@ class Engine:
             return None
         saved = load_checkpoint(self._empty_index(), self.store.path, self.state)
         if saved is not None:
-            saved.read_names()
+            with self._reading_rows():
+                saved.read_names()
         return saved
 
     # -- vectors
@@ -515,6 +519,20 @@ class Engine:
         """Return facts in the order of their ids given; those without a row are left out."""
         cards = self.cards(ids)
         return [make_fact(cards[fact]) for fact in ids if fact in cards]
+
+    def fact(self, fact: int) -> Fact:
+        """Return a fact that has a row.
+
+        Raises:
+            CorruptError: Its namespace has none.
+        """
+        found = self.facts([fact])
+        if not found:
+            raise CorruptError(
+                f"{self.store.path} is damaged: fact {fact} is in a namespace that is not there; "
+                "salvage what can be read"
+            )
+        return found[0]
 
     def _touch(self, fact: int) -> None:
         self._cards.pop(fact, None)

@@ -9,11 +9,26 @@ from plugmem_core.index.met import MetEdges
 from plugmem_core.index.metadata import MetadataColumns
 from plugmem_core.index.names import EntityNames
 from plugmem_core.index.sessions import Sessions
+from plugmem_core.index.soundness import (
+    RowsById,
+    check_aliases,
+    check_entities,
+    check_relations,
+)
 from plugmem_core.index.spaces import Namespaces
 from plugmem_core.index.tags import TagIndex
 from plugmem_core.index.vectors import VectorIndex
 from plugmem_core.kernels import NO_ID, OPEN, FactTable, Graph, IdLists, Walk
-from plugmem_core.store import Changes, EdgeRow, FactRow, NewNames, SqliteStore, load_labels
+from plugmem_core.store import (
+    AliasRow,
+    Changes,
+    EdgeRow,
+    EntityRow,
+    FactRow,
+    NewNames,
+    SqliteStore,
+    load_labels,
+)
 from plugmem_core.text import Analyzer
 
 
@@ -38,7 +53,7 @@ class Index:
         self.vectors: VectorIndex | None = None
         self.spaces = Namespaces()
         self.names = EntityNames()
-        self.relations: dict[int, str] = {}
+        self.relations: dict[int, str] = RowsById("relation")
         self.edge_properties: dict[int, str] = {}
         self.metadata = MetadataColumns(store.metadata)
         self.sessions = Sessions(config.session_key)
@@ -56,9 +71,11 @@ class Index:
         if changes.change <= self.change:  # another thread was faster
             return
         self.spaces.update(changes.namespaces)
-        if not self.names.update(changes.entities, changes.aliases):
+        if not self._put_names(list(changes.entities), list(changes.aliases)):
             self.read_names()
-        for relation in changes.relations:
+        relations = list(changes.relations)
+        check_relations(relations)
+        for relation in relations:
             self.relations[relation.id] = relation.name
             self.graph.put_relation(relation.id, relation.rank)
         for row in changes.facts:
@@ -80,8 +97,9 @@ class Index:
         """Read every name from truth."""
         names = self._store.names()
         self.names = EntityNames()
-        self.names.update(names.entities, names.aliases)
         self.spaces.update(names.namespaces)
+        self._put_names(names.entities, names.aliases)
+        check_relations(names.relations)
         self.relations.update((row.id, row.name) for row in names.relations)
         self.edge_properties.update(names.edge_properties)
 
@@ -112,9 +130,16 @@ class Index:
         tagged = self.tags.facts_of(text)
         return [fact for fact in (first, *tagged[:1]) if fact is not None]
 
+    def _put_names(self, entities: list[EntityRow], aliases: list[AliasRow]) -> bool:
+        check_entities(entities, self.spaces.holds)
+        check_aliases(
+            aliases, self.spaces.holds, {row.id for row in entities} | self.names.shown.keys()
+        )
+        return self.names.update(entities, aliases)
+
     def _put_fact(self, row: FactRow) -> None:
         known = self.facts.has(row.id)
-        if not 0 <= row.namespace < len(self.spaces.paths) or (
+        if not self.spaces.holds(row.namespace) or (
             row.entity is not None and row.entity not in self.names.shown
         ):
             raise LookupError(f"fact {row.id} is of an entity or a namespace that is not there")
@@ -158,8 +183,15 @@ class Index:
 
     def _put_edge(self, row: EdgeRow) -> None:
         shown = self.names.shown
-        if row.src not in shown or row.dst not in shown or row.relation not in self.relations:
-            raise LookupError(f"edge {row.id} has an end or a relation that is not there")
+        if (
+            row.src not in shown
+            or row.dst not in shown
+            or row.relation not in self.relations
+            or not self.spaces.holds(row.namespace)
+        ):
+            raise LookupError(
+                f"edge {row.id} has an end, a relation or a namespace that is not there"
+            )
         if row.properties is not None:
             self.edge_properties[row.id] = row.properties
         self.graph.put(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from plugmem_core.index.lines import EdgeLines
+from plugmem_core.index.soundness import RowsById
 from plugmem_core.kernels import NameFinder, names_in
 from plugmem_core.store import AliasRow, EntityRow, NewNames
 from plugmem_core.text import STOP_WORDS, tokenize
@@ -25,7 +26,8 @@ class EntityNames:
         self._longest: dict[str, int] = {}  # first token of a key -> most tokens of such a key
         self._titles: list[tuple[str, str, int, int]] = []  # what ends in brackets
         self._finder: NameFinder | None = None  # made when it is first asked
-        self.shown: dict[int, tuple[str, int]] = {}  # entity -> display name, namespace
+        # entity -> display name, namespace
+        self.shown: dict[int, tuple[str, int]] = RowsById("entity")
         self.lines = EdgeLines()
         self.end = 0
 

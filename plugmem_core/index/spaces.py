@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from plugmem_core.errors import CorruptError, shown
 from plugmem_core.model import Namespace
 from plugmem_core.store import NamespaceRow, load_labels
 
@@ -10,7 +11,7 @@ class Namespaces:
     """The namespaces of a file.
 
     Attributes:
-        paths: Labels of every namespace, by id.
+        paths: Labels of every namespace, by id; none where there is none any more.
     """
 
     def __init__(self) -> None:
@@ -21,12 +22,22 @@ class Namespaces:
     def update(self, rows: Iterable[NamespaceRow]) -> None:
         """Take in rows, known ones included."""
         for row in rows:
-            if row.path in self._ids:
+            if self._ids.setdefault(row.path, row.id) != row.id or (row.id == 0) != (
+                row.path == "[]"
+            ):
+                raise CorruptError(
+                    f"the file is damaged: namespace {row.id} is called {shown(row.path)}, as "
+                    "another is or must be; salvage what can be read"
+                )
+            if self.holds(row.id):
                 continue
-            self._ids[row.path] = row.id
             self.paths.extend([()] * (row.id + 1 - len(self.paths)))
             self.paths[row.id] = load_labels(row.path)
             self._masks.clear()
+
+    def holds(self, space: int) -> bool:
+        """Return whether there is a namespace of an id."""
+        return space == 0 or (0 < space < len(self.paths) and bool(self.paths[space]))
 
     def find(self, path: str) -> int | None:
         """Return the id of a namespace, given as the JSON of its labels."""
@@ -42,6 +53,8 @@ class Namespaces:
         mask = self._masks.get((scope, below))
         if mask is None:
             depth = len(scope) if below else None
-            mask = bytes(path[:depth] == scope for path in self.paths)
+            mask = bytes(
+                path[:depth] == scope and self.holds(space) for space, path in enumerate(self.paths)
+            )
             self._masks[scope, below] = mask
         return mask

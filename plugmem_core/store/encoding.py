@@ -32,7 +32,7 @@ def load_json(text: str) -> Any:
     """
     try:
         return json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise _damaged(text) from None
 
 
@@ -59,6 +59,9 @@ def load_labels(text: str | None) -> tuple[str, ...]:
     value = load_json(text)
     if not isinstance(value, list):
         raise _damaged(text)
+    for label in value:
+        if type(label) is not str:
+            raise _damaged(text)
     return tuple(value)
 
 
@@ -90,6 +93,15 @@ def encode_vector(vector: Vector) -> bytes:
     return vector.astype("<f4").tobytes()
 
 
-def decode_vector(data: bytes) -> Vector:
-    """Return the vector of a `vectors` row."""
+def decode_vector(data: object) -> Vector:
+    """Return the vector of a `vectors` row.
+
+    Raises:
+        CorruptError: It is none, which no write of ours leaves.
+    """
+    if type(data) is not bytes or len(data) % 4:
+        raise CorruptError(
+            f"the file holds {shown(data)} where a vector belongs; it is damaged; salvage what "
+            "can be read"
+        )
     return np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from plugmem_core.store.encoding import dump_ids, load_ids
+from plugmem_core.store.rows import superseded
 
 _BATCH = 500  # values of one IN list; SQLite's oldest limit is 999
 
@@ -89,9 +90,9 @@ class Eraser:
             revised: What each removed fact superseded.
         """
         for successor, removed in self._select("id, revises FROM facts WHERE revises", [*revised]):
-            before = revised[removed]
+            before = superseded(removed, revised[removed])
             while before is not None and before in revised:
-                before = revised[before]
+                before = superseded(before, revised[before])
             self._sql.execute("UPDATE facts SET revises = ? WHERE id = ?", (before, successor))
 
     def _unmention(self, entities: set[int]) -> None:

@@ -76,6 +76,7 @@ class Mender:
         self._name_spaces()
         self._name_entities()
         self._name_relations()
+        self._cut_chains()
         self._close_superseded()
         space, analyzer = self._sql.execute("SELECT space, analyzer FROM state").fetchone() or (
             None,
@@ -188,6 +189,15 @@ class Mender:
             self._sql.execute("INSERT INTO relations VALUES (?, ?, 0, 0)", (relation, name))
 
     # -- facts
+
+    def _cut_chains(self) -> None:
+        """Let no fact supersede itself or a later one."""
+        rows = self._sql.execute(
+            "SELECT id FROM facts WHERE revises >= id AND revises IN (SELECT id FROM facts)"
+        ).fetchall()
+        for (fact,) in rows:
+            self._note("facts", fact, "saved without revises: it says to supersede a later fact")
+        self._sql.execute("UPDATE facts SET revises = NULL WHERE revises >= id")
 
     def _close_superseded(self) -> None:
         """Let a fact end whose own end is lost, but not that something supersedes it."""

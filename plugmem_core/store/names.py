@@ -3,6 +3,7 @@
 from plugmem_core.errors import InvalidInputError
 from plugmem_core.store import stamps
 from plugmem_core.store.rows import AliasRow, EntityRow, NamespaceRow, RelationRow
+from plugmem_core.store.soundness import sound
 from plugmem_core.store.writes import Name, Writes
 from plugmem_core.text import tokenize
 
@@ -50,7 +51,7 @@ class NameWrites(Writes):
     def entity_row(self, entity: int) -> EntityRow:
         """Return an entity's row."""
         row = self._sql.execute("SELECT * FROM entities WHERE id = ?", (entity,)).fetchone()
-        return EntityRow(*row)
+        return sound(EntityRow, row)
 
     def alias_entity(self, entity: int, namespace: int, alias: Name) -> None:
         """Make another name lead to an entity."""

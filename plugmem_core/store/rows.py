@@ -1,11 +1,13 @@
 """Rows as they stand in the file, and the set of rows a transaction touched."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from plugmem_core.errors import CorruptError, shown
 
 Vector = npt.NDArray[np.float32]
 
@@ -14,6 +16,38 @@ NO_VECTOR, STORED, PENDING, DECLINED = 0, 1, 2, 3
 
 Those that were declined by the writer are never made; the others without one may be.
 """
+
+
+def superseded(fact: int, revises: int | None) -> int | None:
+    """Return what a fact supersedes, which came before it.
+
+    Raises:
+        CorruptError: It did not; whoever followed such a chain might go round in circles.
+    """
+    if revises is not None and not (isinstance(revises, int) and revises < fact):
+        raise CorruptError(
+            f"the file is damaged: fact {fact} supersedes fact {shown(revises)}, which is no "
+            "fact before it; salvage what can be read"
+        )
+    return revises
+
+
+def only(rows: Sequence["FactRow"], why: str) -> "FactRow":
+    """Return the one row of some.
+
+    Args:
+        rows: At least one.
+        why: What no two facts are.
+
+    Raises:
+        CorruptError: There are more.
+    """
+    if len(rows) > 1:
+        raise CorruptError(
+            f"the file is damaged: facts {rows[0].id} and {rows[1].id} are both {why}; salvage "
+            "what can be read"
+        )
+    return rows[0]
 
 
 def most_ids(records: int) -> int:
@@ -105,6 +139,40 @@ class EdgeRow(NamedTuple):
     valid_to: int | None
     closed_at: int | None
     change: int
+
+
+class FactCard(NamedTuple):
+    """What is shown of a fact, with names instead of ids."""
+
+    id: int
+    text: str
+    entity: str | None
+    tags: str | None
+    metadata: str | None
+    key: str | None
+    namespace: str
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+    expires_at: int | None
+    revises: int | None
+    forgotten_at: int | None
+
+
+class EdgeCard(NamedTuple):
+    """What is shown of a version of an edge, with names instead of ids."""
+
+    id: int
+    src: str
+    relation: str
+    dst: str
+    provenance: int | None
+    properties: str | None
+    namespace: str
+    recorded_at: int
+    valid_from: int
+    valid_to: int | None
+    closed_at: int | None
 
 
 class FileState(NamedTuple):

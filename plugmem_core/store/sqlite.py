@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
-from plugmem_core.clock import Clock
+from plugmem_core.clock import MAX_MS, MIN_MS, Clock
 from plugmem_core.errors import (
     BusyError,
     ClosedError,
@@ -29,16 +29,20 @@ from plugmem_core.store.rows import (
     STORED,
     AliasRow,
     Changes,
+    EdgeCard,
     EdgeRow,
     EntityRow,
+    FactCard,
     FactRow,
     FileState,
     NamespaceRow,
     RelationRow,
     Vector,
     most_ids,
+    superseded,
 )
 from plugmem_core.store.schema import prepare
+from plugmem_core.store.soundness import checked, sound
 from plugmem_core.store.transaction import Transaction
 from plugmem_core.store.writes import FindMentions, FirstFacts, read_names
 from plugmem_core.work import tally
@@ -294,11 +298,11 @@ class SqliteStore:
 
     def cards(self, ids: Sequence[int]) -> list[tuple[Any, ...]]:
         """Return the cards of facts, in no particular order; unknown ids are left out."""
-        return self._by_ids(_CARD + "IN", ids)
+        return [checked(FactCard, row) for row in self._by_ids(_CARD + "IN", ids)]
 
     def facts(self, ids: Sequence[int]) -> list[FactRow]:
         """Return the rows of facts, in no particular order; unknown ids are left out."""
-        return list(map(FactRow._make, self._by_ids("SELECT * FROM facts WHERE id IN", ids)))
+        return [sound(FactRow, row) for row in self._by_ids("SELECT * FROM facts WHERE id IN", ids)]
 
     def chains_of(self, facts: Iterable[int]) -> list[int]:
         """Return every version of the revision chains of facts, forgotten ones included."""
@@ -320,12 +324,13 @@ class SqliteStore:
         """Return the ids of a fact's revision chain, oldest first."""
         with self._snapshot() as sql:
             backwards = [fact]
-            while (
-                row := _one(sql, "SELECT revises FROM facts WHERE id = ?", backwards[-1])
-            ) and row[0] is not None:
-                backwards.append(row[0])
+            while (row := _one(sql, "SELECT revises FROM facts WHERE id = ?", backwards[-1])) and (
+                before := superseded(backwards[-1], row[0])
+            ) is not None:
+                backwards.append(before)
             chain = backwards[::-1]
             while row := _one(sql, "SELECT id FROM facts WHERE revises = ?", chain[-1]):
+                superseded(row[0], chain[-1])
                 chain.append(row[0])
         return chain
 
@@ -337,10 +342,10 @@ class SqliteStore:
         """Return every version of the edges that touch some entities, or of all, by id."""
         if entities is None:
             with self.reading():
-                return self._reader.execute(_EDGE + "ORDER BY g.id").fetchall()
+                return _edges(self._reader.execute(_EDGE + "ORDER BY g.id"))
         found: dict[int, tuple[Any, ...]] = {}
         for column in ("src", "dst"):
-            for row in self._by_ids(_EDGE + f"WHERE g.{column} IN", entities):
+            for row in _edges(self._by_ids(_EDGE + f"WHERE g.{column} IN", entities)):
                 found[row[0]] = row
         return [found[edge] for edge in sorted(found)]
 
@@ -360,9 +365,9 @@ class SqliteStore:
             (total,) = sql.execute(
                 f"SELECT count(*) FROM edges g {holds}", (entity, now)
             ).fetchone()
-            rows = sql.execute(
-                _EDGE + holds + "ORDER BY g.id LIMIT ?", (entity, now, limit)
-            ).fetchall()
+            rows = _edges(
+                sql.execute(_EDGE + holds + "ORDER BY g.id LIMIT ?", (entity, now, limit))
+            )
         return rows, total
 
     def keys(self, namespace: str, after: str, now: int, limit: int) -> list[str]:
@@ -388,7 +393,7 @@ class SqliteStore:
         """Return the facts whose vector is still to be made."""
         with self.reading():
             return [
-                FactRow(*row)
+                sound(FactRow, row)
                 for row in self._reader.execute(
                     "SELECT * FROM facts WHERE vector = 2 AND forgotten_at IS NULL ORDER BY id"
                 )
@@ -398,7 +403,7 @@ class SqliteStore:
         """Return the facts that are forgotten, or expired at an instant."""
         with self.reading():
             return [
-                FactRow(*row)
+                sound(FactRow, row)
                 for row in self._reader.execute(
                     "SELECT * FROM facts WHERE forgotten_at IS NOT NULL "
                     "UNION SELECT * FROM facts WHERE expires_at IS NOT NULL AND expires_at <= ? "
@@ -457,24 +462,34 @@ class SqliteStore:
             CorruptError: There are some, which no write of ours gives.
         """
         with self._snapshot() as sql:
-            for table, gone in (
-                ("facts", "purges"),
-                ("entities", None),
-                ("edges", None),
-                ("namespaces", None),
+            state = self._state(sql)
+            for table, gone, following in (
+                ("facts", "purges", state.next_fact),
+                ("entities", None, state.next_entity),
+                ("edges", None, state.next_edge),
+                ("namespaces", None, 0),
+                ("relations", None, 0),
             ):
-                (last,) = sql.execute(f"SELECT max(id) FROM {table}").fetchone()
-                if last is None or last < most_ids(0):
+                first, last = sql.execute(
+                    f"SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})"
+                ).fetchone()
+                if last is not None and first < 0:
+                    raise CorruptError(
+                        f"{self.path} has id {first} in {table}, and an id is 0 or more; "
+                        "salvage what can be read"
+                    )
+                end = max(following, 0 if last is None else last + 1)
+                if end <= most_ids(0):
                     continue
                 count = sum(
                     sql.execute(f"SELECT count(*) FROM {one}").fetchone()[0]
                     for one in (table, gone)
                     if one is not None
                 )
-                if last >= most_ids(count):
+                if end > most_ids(count):
                     raise CorruptError(
-                        f"{self.path} has id {last} in {table}, among {count} that were given; "
-                        f"an id is below {most_ids(count)}; salvage what can be read"
+                        f"{self.path} has given ids up to {end - 1} in {table}, among {count} "
+                        f"rows; an id is below {most_ids(count)}; salvage what can be read"
                     )
 
     def facts_stored(self) -> int:
@@ -532,7 +547,14 @@ class SqliteStore:
 
     @staticmethod
     def _namespaces(sql: sqlite3.Connection) -> list[NamespaceRow]:
-        return list(map(NamespaceRow._make, sql.execute("SELECT * FROM namespaces ORDER BY id")))
+        query = "SELECT * FROM namespaces ORDER BY id"
+        rows = [sound(NamespaceRow, row) for row in sql.execute(query)]
+        if not rows or rows[0].id != 0:
+            raise CorruptError(
+                "the file is damaged: the root of the namespaces is not there; salvage what can "
+                "be read"
+            )
+        return rows
 
     @staticmethod
     def _state(sql: sqlite3.Connection) -> FileState:
@@ -540,7 +562,7 @@ class SqliteStore:
             "SELECT uuid, change, next_fact, next_entity, next_edge, dim, space, checkpoint, "
             "analyzer FROM state"
         ).fetchone()
-        return FileState(*row)
+        return sound(FileState, row)
 
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -589,7 +611,19 @@ class SqliteStore:
         return StorageError(f"{self.path}: {error}")
 
 
+_TIMES = ("recorded_at", "valid_from", "valid_to", "closed_at", "expires_at", "forgotten_at")
 _RULES = (
+    *(
+        (
+            f"""
+            SELECT id FROM {table} WHERE {time} NOT BETWEEN {MIN_MS} AND {MAX_MS}
+            OR typeof({time}) NOT IN ('integer', 'null')
+            """,
+            f"{table[:-1]} {{0}}: {time} is no time",
+        )
+        for table, times in (("facts", _TIMES), ("edges", _TIMES[:4]))
+        for time in times
+    ),
     (
         """
         SELECT f.id, o.id FROM facts f JOIN facts o ON o.id = f.revises
@@ -643,6 +677,10 @@ def _release(process: int, connections: list[sqlite3.Connection]) -> None:
     if process == os.getpid():  # a forked child has nothing of its own to let go of
         for connection in connections:
             connection.close()
+
+
+def _edges(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [checked(EdgeCard, row) for row in rows]
 
 
 def _decoded(fact: int, data: bytes) -> tuple[int, Vector]:

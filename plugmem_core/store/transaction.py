@@ -10,7 +10,7 @@ from typing import Literal
 from uuid import uuid4
 
 from plugmem_core.clock import to_datetime
-from plugmem_core.errors import ClosedFactError, InvalidInputError
+from plugmem_core.errors import ClosedFactError, InvalidInputError, shown
 from plugmem_core.store import stamps
 from plugmem_core.store.edges import EdgeWrites
 from plugmem_core.store.encoding import (
@@ -31,6 +31,8 @@ from plugmem_core.store.rows import (
     AliasRow,
     FactRow,
     Vector,
+    only,
+    superseded,
 )
 from plugmem_core.store.writes import Name
 
@@ -109,7 +111,9 @@ class Transaction(EdgeWrites):
     def newest(self, row: FactRow) -> FactRow:
         """Return the last version of a fact's chain."""
         while rows := self._select_facts("revises = ?", (row.id,)):
-            (row,) = rows
+            successor = only(rows, f"the next after fact {row.id}")
+            superseded(successor.id, row.id)
+            row = successor
         return row
 
     def revise(self, target: FactRow, fact: FactWrite) -> Written:
@@ -335,7 +339,7 @@ class Transaction(EdgeWrites):
         )
         if not rows:
             return None
-        (row,) = rows
+        row = only(rows, f"current under the key {shown(fact.key)}")
         if row.expires_at is not None and row.expires_at <= self._now:
             # Gone for every reader already, so it is not revived; only its key is still taken.
             self._close(row, row.expires_at)
@@ -478,8 +482,8 @@ class Transaction(EdgeWrites):
         return row is not None and row[0] == encode_vector(vector)
 
     def _read_vector(self, fact: int) -> Vector:
-        (data,) = self._sql.execute("SELECT data FROM vectors WHERE fact = ?", (fact,)).fetchone()
-        return decode_vector(data)
+        row = self._sql.execute("SELECT data FROM vectors WHERE fact = ?", (fact,)).fetchone()
+        return decode_vector(row and row[0])
 
     def _open_links(
         self,

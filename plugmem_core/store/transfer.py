@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from plugmem_core.store.encoding import load_labels
+from plugmem_core.store.rows import superseded
 from plugmem_core.store.sqlite import SqliteStore
 
 OWN = ""
@@ -251,5 +252,5 @@ class Departures:
             elif row[1] is None and (row[2] is None or row[2] > self._now):
                 break
             else:
-                before = row[0]
+                before = superseded(before, row[0])
         return fact._replace(revises=before) if before != fact.revises else fact

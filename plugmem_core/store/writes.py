@@ -16,6 +16,7 @@ from plugmem_core.store.rows import (
     RelationRow,
     Vector,
 )
+from plugmem_core.store.soundness import sound
 
 Name = tuple[str, str]
 """A name as given, and its key."""
@@ -158,7 +159,7 @@ class Writes:
         row = self._sql.execute("SELECT * FROM facts WHERE id = ?", (fact,)).fetchone()
         if row is None:
             raise NotFoundError(f"fact {fact} does not exist")
-        return FactRow(*row)
+        return sound(FactRow, row)
 
     def facts_after(self, fact: int, limit: int) -> list[FactRow]:
         """Return the rows of facts beyond one, forgotten ones excluded, by id."""
@@ -167,8 +168,8 @@ class Writes:
     def _select_facts(self, where: str, values: Sequence[object], limit: int = -1) -> list[FactRow]:
         # `where` is one of the literals above, never a caller's text; -1 is no limit.
         sql = f"SELECT * FROM facts WHERE {where} ORDER BY id LIMIT {limit:d}"
-        return list(map(FactRow._make, self._sql.execute(sql, values)))
+        return [sound(FactRow, row) for row in self._sql.execute(sql, values)]
 
     def _select_edges(self, where: str, values: Sequence[object]) -> list[EdgeRow]:
         sql = f"SELECT * FROM edges WHERE {where} ORDER BY id"
-        return list(map(EdgeRow._make, self._sql.execute(sql, values)))
+        return [sound(EdgeRow, row) for row in self._sql.execute(sql, values)]

@@ -356,7 +356,7 @@ class FactVerbs(Drafting):
         with self._engine.writing() as transaction:
             row = self._visible_row(transaction, fact_id, scope)
             # Read while nobody else can write: afterwards it may be forgotten and purged.
-            [fact] = self._engine.facts([fact_id])
+            fact = self._engine.fact(fact_id)
             ended = transaction.end(row, at)
         return fact._replace(valid_to=ended.valid_to)
 
