@@ -20,7 +20,7 @@ test-slow: $(VENV)/.dev
 
 # Thousands of random inputs for each test; any test may be named: make fuzz FUZZ="-k filters".
 fuzz: $(VENV)/.dev
-	$(BIN)/pytest tests/test_fuzz.py --hypothesis-profile=fuzz --timeout=0 --hypothesis-show-statistics $(FUZZ)
+	$(BIN)/pytest tests/test_fuzz*.py --hypothesis-profile=fuzz --timeout=0 --hypothesis-show-statistics $(FUZZ)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check

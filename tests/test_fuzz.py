@@ -1,45 +1,27 @@
-"""Whatever is put in, the answer is one of the right kind or a typed error.
+"""Whatever bytes a file holds, the answer is one of the right kind or a typed error.
 
 Few inputs are tried by default, the same each time; `make fuzz` tries many.
 """
 
 import io
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from clocks import DAY, Clock
-from hypothesis import example, given, settings
+from clocks import Clock
+from fuzzing import answered_or_refused, few, fewer, fill
+from hypothesis import given
 from hypothesis import strategies as st
 
-from plugmem_core import Memory, MemoryConfig, PlugmemError, salvage
-from plugmem_core.extraction import OutlineExtractor
-from plugmem_core.service import MemoryService
-
-BUILTINS = (ValueError, TypeError, KeyError, OSError, RuntimeError, TimeoutError)
-
-long = settings.get_current_profile_name() == "fuzz"
-few = settings(
-    max_examples=settings.default.max_examples if long else 30,
-    derandomize=not long,  # the few are the same each time
-    deadline=None,
-)
-fewer = settings(few, max_examples=few.max_examples // 2)
-
-
-@contextmanager
-def answered_or_refused() -> Iterator[None]:
-    """Let an error of the package pass, if it is also one of Python's own; and no other."""
-    try:
-        yield
-    except PlugmemError as error:
-        if not isinstance(error, BUILTINS) or not str(error):
-            raise
+from plugmem_core import Memory, PlugmemError, Retain, salvage
+from plugmem_core.clock import MAX_MS, MIN_MS
+from plugmem_core.store.schema import SCHEMA
 
 
 def everything(memory: Memory) -> None:
@@ -47,12 +29,22 @@ def everything(memory: Memory) -> None:
     calls: list[Callable[[], object]] = [
         memory.stats,
         memory.verify,
+        lambda: memory.get_many(range(16)),
+        lambda: memory.get_by_keys(["drink"], namespace=("a", "b")),
         lambda: memory.recall("garden tea", entities=["Ann"], explain=True),
         lambda: memory.recall("tea", vector=[1.0, 0.0], namespace=("a",)),
         lambda: memory.recall(where={"year": {"$gte": 1}}, closed=True),
         lambda: list(memory.list_facts(closed=True)),
         lambda: [memory.history(fact.id) for fact in memory.list_facts()],
+        lambda: memory.recall("the garden of Ann", namespace=("a",), below=False, graph_depth=2),
+        lambda: memory.explain_absent(1, "garden"),
+        lambda: memory.explain_absent(12, "garden"),
+        lambda: memory.vectors([0, 1, 2]),
         lambda: memory.edges("Ann", history=True),
+        memory.edges,
+        lambda: memory.neighbours(["Ann"]),
+        lambda: memory.mentions(1),
+        lambda: memory.list_facts(mentions="Ann"),
         lambda: memory.get_values("counters"),
         memory.entities,
         memory.tags,
@@ -60,16 +52,31 @@ def everything(memory: Memory) -> None:
         memory.namespaces,
         lambda: memory.export_jsonl(io.BytesIO()),
         lambda: memory.remember("one more", entity="Ann", tags=["new"]),
+        lambda: memory.remember("tea", key="drink", namespace=("a", "b"), entity="Ivo"),
         lambda: memory.revise(0, "another garden"),
+        lambda: memory.link("bed 3", "beside", "bed 4"),
+        lambda: memory.unlink("Ann", "tends", "bed 5"),
+        lambda: memory.end(6),
+        lambda: memory.forget(7),
+        lambda: memory.rename_entity("bed 8", "bed eight"),
+        lambda: memory.alias_entity("bed 9", "bed nine"),
+        lambda: memory.merge_entities("bed 10", "bed 11"),
+        lambda: memory.rename_tag("garden", "yard"),
+        lambda: memory.put_values("counters", {"visits": 2}),
+        lambda: memory.find_mentions(),
+        lambda: memory.maintain(retain=[Retain(max_age=1, tags=["new"])]),
+        lambda: memory.erase(entity="bed 3"),
+        lambda: memory.erase([4]),
         memory.maintain,
         memory.rebuild,
+        memory.verify,
     ]
     for call in calls:
         with answered_or_refused():
             call()
 
 
-@dataclass(frozen=True, repr=False)  # which would be a page of bytes in every failure
+@dataclass(frozen=True, repr=False)
 class Seeds:
     """A memory's file, its checkpoint, its log before it was brought over, and its lines."""
 
@@ -79,22 +86,8 @@ class Seeds:
     log: bytes
     lines: bytes
 
-
-def fill(memory: Memory, clock: Clock) -> None:
-    for number in range(12):
-        memory.remember(
-            f"the garden of Ann, bed {number}",
-            entity="Ann",
-            tags=["garden"],
-            metadata={"year": 2000 + number},
-            vector=[1.0, number],
-            links=[("tends", f"bed {number}")],
-        )
-    memory.remember("tea", key="drink", namespace=("a", "b"), ttl=60)
-    clock.tick(DAY)
-    memory.revise(1, "the garden of Ann, dug up")
-    memory.put_values("counters", {"visits": 1})
-    memory.forget(2)
+    def _repr_pretty_(self, printer: Any, cycle: Any) -> None:
+        printer.text("seeds")  # all of it would be pages of bytes in every failure
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +142,6 @@ def use(path: Path, **options: Any) -> None:
         everything(memory)
 
 
-# -- files
-
-
 @few
 @given(st.binary(min_size=2, max_size=600))  # to SQLite a file of one byte is an empty one
 def test_random_bytes_as_a_database_are_refused_and_left_alone(data: bytes) -> None:
@@ -169,6 +159,81 @@ def test_a_damaged_database_answers_or_is_refused(
 ) -> None:
     beside = {"m-index": seeds.checkpoint} if checkpointed else {}
     with folder_with({"m": damage.of(seeds.database), **beside}) as folder:
+        use(folder / "m", read_only=True)
+        use(folder / "m")
+
+
+class Change(NamedTuple):
+    """Another value of a column, in one row of a table."""
+
+    table: str
+    column: str
+    row: int
+    value: Any
+
+
+def columns() -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        return database.execute(
+            "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c "
+            "WHERE t.type = 'table'"
+        ).fetchall()
+
+
+changes = st.builds(
+    lambda place, row, value: Change(place[0], place[1], row, value),
+    st.sampled_from(columns()),
+    st.integers(0, 12),
+    st.one_of(
+        st.none(),
+        st.integers(-1, 20),
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False),  # to SQLite it is null
+        st.sampled_from([2**31, 2**32 - 1, 2**32, MIN_MS, MAX_MS, MAX_MS + 1]),
+        st.sampled_from(["[]", "{}", "[1]", '["a"]', '[["a"]]', '{"a":', "[-1]", "[" * 3_000]),
+        st.text(max_size=4),
+        st.binary(max_size=4),
+    ),
+)
+wrong_rows = st.lists(changes, min_size=1, max_size=3)
+
+
+def write_rows(path: Path, rows: list[Change]) -> None:
+    """Write values into a file as damage would, whatever its schema allows."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        schema = database.execute("SELECT sql, name FROM sqlite_master").fetchall()
+        database.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE type = 'table'"
+        )
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        for table, column, row, value in rows:
+            (key, *_) = (name for one, name in columns() if one == table)
+            with suppress(sqlite3.IntegrityError):  # the value is taken, or is no row's id
+                database.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE {key} = "
+                    f"(SELECT {key} FROM {table} ORDER BY {key} LIMIT 1 OFFSET ?)",
+                    (value, row % max(1, rows_of(database, table))),
+                )
+        database.execute("PRAGMA writable_schema = ON")
+        database.executemany("UPDATE sqlite_master SET sql = ? WHERE name = ?", schema)
+
+
+def rows_of(database: sqlite3.Connection, table: str) -> int:
+    (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(count)
+
+
+@fewer
+@given(wrong_rows, st.booleans())
+def test_a_database_of_rows_that_no_write_leaves_answers_or_is_refused(
+    seeds: Seeds, rows: list[Change], checkpointed: bool
+) -> None:
+    beside = {"m-index": seeds.checkpoint} if checkpointed else {}
+    with folder_with({"m": seeds.database, **beside}) as folder:
+        write_rows(folder / "m", rows)
         use(folder / "m", read_only=True)
         use(folder / "m")
 
@@ -196,18 +261,21 @@ def test_whatever_stands_in_the_checkpoint_the_memory_is_whole(
 
 
 @fewer
-@given(st.one_of(damages, st.binary(max_size=600)))
+@given(st.one_of(damages, st.binary(max_size=600), wrong_rows))
 def test_a_salvage_gives_a_sound_memory_or_is_refused_and_leaves_its_source(
-    seeds: Seeds, damage: Damage | bytes
+    seeds: Seeds, damage: Damage | bytes | list[Change]
 ) -> None:
-    data = damage if isinstance(damage, bytes) else damage.of(seeds.database)
-    with folder_with({"m": data}) as folder:
+    data = damage.of(seeds.database) if isinstance(damage, Damage) else damage
+    with folder_with({"m": seeds.database if isinstance(data, list) else data}) as folder:
+        if isinstance(data, list):
+            write_rows(folder / "m", data)
+        source = (folder / "m").read_bytes()
         with answered_or_refused():
             salvage(folder / "m", folder / "saved")
             with Memory.open(folder / "saved") as saved:
                 assert saved.verify().ok
                 everything(saved)
-        assert (folder / "m").read_bytes() == data
+        assert (folder / "m").read_bytes() == source
 
 
 @few
@@ -218,147 +286,3 @@ def test_lines_to_import_are_taken_or_refused(seeds: Seeds, damage: Damage | byt
         with answered_or_refused():
             memory.import_jsonl(io.BytesIO(data))
         assert memory.verify().ok
-
-
-# -- arguments
-
-hostile = st.sampled_from(
-    ["", " ", "\0", "\ud800", "%", "_", "a.b", "$", "$and", "'; DROP TABLE facts; --", '"', "\\",
-     "\u202e", "[f0]", "ﬁ", "\U0010ffff", "x" * 2_000]
-)  # fmt: skip
-anything_written = st.one_of(st.text(max_size=20), hostile)
-numbers = st.one_of(st.integers(), st.floats(), st.sampled_from([2**31, 2**32, 2**63, 2**64]))
-atoms = st.one_of(st.none(), st.booleans(), numbers, anything_written, st.binary(max_size=4))
-operators = st.sampled_from(
-    ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists", "$contains", "$like",
-     "$ilike", "$and", "$or", "$not", "$near", "year", "a.b", ""]
-)  # fmt: skip
-nested = st.recursive(
-    atoms,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(st.one_of(operators, anything_written), inner, max_size=3),
-    ),
-    max_leaves=12,
-)
-
-
-@pytest.fixture(scope="module")
-def filled() -> Iterator[Memory]:
-    clock = Clock()
-    with Memory.open(":memory:", clock=clock, config=MemoryConfig(max_text=1_000)) as memory:
-        fill(memory, clock)
-        yield memory
-
-
-@few
-@given(st.one_of(nested, st.dictionaries(operators, nested, max_size=3)))
-@example({"$not": {"$and": [{"year": {"$in": [2**64, None]}}]}})
-def test_filters(filled: Memory, where: Any) -> None:
-    with answered_or_refused():
-        filled.recall("garden", where=where)
-    with answered_or_refused():
-        filled.list_facts(where=where)
-
-
-RECALL = (
-    "entities", "tags", "any_tags", "not_tags", "namespace", "k", "token_budget", "as_of", "range",
-    "valid_at", "known_at", "sources", "weights", "vector", "min_score", "ef", "anchors", "below",
-)  # fmt: skip
-
-
-@few
-@given(st.one_of(anything_written, atoms), st.dictionaries(st.sampled_from(RECALL), nested))
-def test_questions(filled: Memory, text: Any, arguments: dict[str, Any]) -> None:
-    with answered_or_refused():
-        filled.recall(text)
-    with answered_or_refused():
-        filled.recall("garden", **arguments)
-    with answered_or_refused():
-        filled.recall(text, **arguments)
-
-
-FACT = ("entity", "tags", "metadata", "key", "namespace", "valid_from", "ttl", "links", "vector")
-
-
-@few
-@given(st.one_of(anything_written, atoms), st.dictionaries(st.sampled_from(FACT), nested))
-def test_facts(filled: Memory, text: Any, arguments: dict[str, Any]) -> None:
-    for written in ("garden", text):
-        before = filled.stats().facts
-        stored = False
-        with answered_or_refused():
-            receipt = filled.remember(written, **arguments)
-            stored = True
-            assert receipt.id in [fact.id for fact in filled.history(receipt.id)]
-        assert stored or filled.stats().facts == before
-
-
-@few
-@given(nested, nested, nested)
-def test_names_and_ids(filled: Memory, one: Any, other: Any, third: Any) -> None:
-    calls: list[Callable[[], object]] = [
-        lambda: filled.edges(one, history=True),
-        lambda: filled.link(one, other, third),
-        lambda: filled.unlink(one, other, third),
-        lambda: filled.rename_entity(one, other),
-        lambda: filled.alias_entity(one, other),
-        lambda: filled.merge_entities(one, other),
-        lambda: filled.rename_tag(one, other),
-        lambda: filled.remove_tag(one),
-        lambda: filled.tags(one),
-        lambda: filled.history(one),
-        lambda: filled.revise(one, other),
-        lambda: filled.forget(one),
-        lambda: filled.end(one, other),
-        lambda: filled.put_values(one, other),
-        lambda: filled.get_values(one),
-        lambda: filled.list_facts(cursor=one, namespace=other),
-        lambda: filled.explain_absent(one, other),
-    ]
-    for call in calls:
-        with answered_or_refused():
-            call()
-
-
-@few
-@given(st.dictionaries(st.sampled_from([*MemoryConfig.model_fields, "no knob"]), nested))
-def test_configurations(knobs: dict[str, Any]) -> None:
-    with answered_or_refused():
-        config = MemoryConfig(**knobs)
-        with Memory.open(":memory:", config=config) as memory:
-            memory.remember("the garden", entity="Ann", vector=[1.0, 0.0])
-            memory.recall("garden", vector=[1.0, 0.0])
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[MemoryService]:
-    with MemoryService.open(":memory:") as service:
-        yield service
-
-
-@few
-@given(st.one_of(nested, st.text().map(lambda end: f"ctx://source/{end}")))
-@example("ctx://source/" + "9" * 20)
-@example("ctx://source/٣")
-def test_handles(service: MemoryService, handle: Any) -> None:
-    with answered_or_refused():
-        service.retrieve_context_source(handle)
-    with answered_or_refused():
-        service.purge_sources(handle=handle)
-
-
-outlines = st.lists(
-    st.tuples(
-        st.sampled_from(["", "edge: ", "attr: ", "fact: ", "edge:", "attr: a | k | "]),
-        st.lists(st.one_of(anything_written, st.sampled_from(["1e999", "{", "NaN", "[" * 2_000])))
-        .map(" | ".join),
-    ).map("".join)
-).map("\n".join)  # fmt: skip
-
-
-@few
-@given(st.one_of(outlines, atoms))
-def test_outlines(text: Any) -> None:
-    with answered_or_refused():
-        OutlineExtractor().extract(text)

@@ -64,7 +64,7 @@ def _asked(
 def _checked(scores: Sequence[float], count: int) -> list[float]:
     try:
         numbers = [float(score) for score in scores]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise RerankError(f"the reranker gave no list of numbers: {error}") from error
     if len(numbers) != count:
         raise RerankError(f"the reranker gave {len(numbers)} scores for {count} texts")

@@ -93,6 +93,7 @@ def broken(text: str) -> float:
         (Scores(broken), "the reranker failed"),
         (Scores(lambda _: float("nan")), "NaN"),
         (type("Words", (), {"rerank": lambda *_: ["high"]})(), "no list of numbers"),
+        (type("Huge", (), {"rerank": lambda *_: [10**400] * 4})(), "no list of numbers"),
         (type("Few", (), {"rerank": lambda *_: [1.0]})(), "1 scores for 4 texts"),
         (type("None", (), {"rerank": lambda *_: None})(), "no list of numbers"),
     ],
