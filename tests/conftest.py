@@ -1,7 +1,9 @@
 """A memory under a clock the test sets, and more of them on demand."""
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import settings
 from plugmem_core import Memory, MemoryConfig
 
 OpenMemory: TypeAlias = Callable[..., Memory]
+Load: TypeAlias = Callable[[str], ModuleType]
 
 # A test run is the same each time, and no test measures time; `make fuzz` looks further.
 settings.register_profile("gate", derandomize=True, deadline=None)
@@ -47,3 +50,10 @@ def open_memory(clock: Clock, request: pytest.FixtureRequest) -> Iterator[OpenMe
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> Memory:
     return open_memory()
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Imports a module of the benchmarks, which are not installed."""
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent)
+    return lambda name: import_module(f"benchmarks.{name}")

@@ -1,29 +1,14 @@
 """The measurements of the service at tiny sizes: what they count is right, and they run."""
 
 import json
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
+from conftest import Load
 
 from plugmem_core.embed import HashingEmbedder
-
-ROOT = Path(__file__).parent.parent
-
-
-class Load(Protocol):
-    def __call__(self, name: str) -> ModuleType: ...
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Imports a module of the benchmarks, which are not installed."""
-    monkeypatch.syspath_prepend(ROOT)
-    return lambda name: import_module(f"benchmarks.{name}")
-
 
 PASSAGES = [
     ("p1", "Otter Falls", "Otter Falls is a town in Norland. It was founded in 1871."),

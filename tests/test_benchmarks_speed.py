@@ -3,27 +3,15 @@
 import json
 import sys
 from collections import Counter
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from conftest import Load
 
 ROOT = Path(__file__).parent.parent
-
-
-class Load(Protocol):
-    def __call__(self, name: str) -> ModuleType: ...
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Imports a module of the benchmarks, which are not installed."""
-    monkeypatch.syspath_prepend(ROOT)
-    return lambda name: import_module(f"benchmarks.{name}")
 
 
 def facts_of(corpus: Any) -> list[dict[str, Any]]:

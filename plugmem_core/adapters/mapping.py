@@ -26,7 +26,6 @@ class FieldKeys(BaseModel):
         links: The key of its `(relation, target)` pairs, edges from the subject.
         valid_from: The key of the instant at which it became true: ISO-8601 text or Unix
             milliseconds.
-
         subjects: The keys of which the first that has a name gives the subject, where `entity`
             says nothing: who speaks, or the title or heading that a text stands under. So
             facts that mention that name lead to it. `()` switches that off.
