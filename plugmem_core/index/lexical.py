@@ -12,6 +12,7 @@ from plugmem_core.kernels import FactTable, Lexical, Pool, Ranked, Scope
 from plugmem_core.text import Analyzer, is_unigram, tokenize
 
 STOP_FLOOR = 1_024  # documents below which no term is too frequent
+MAX_EXPANDED = 1_024
 STOP_SHARE = 8  # a term in more than one document of eight is too frequent
 
 
@@ -56,7 +57,6 @@ class LexicalIndex:
 
     def search(self, tokens: list[str], limit: int, facts: FactTable, scope: Scope) -> Ranked:
         """Return the best admitted facts that share a token with the query."""
-        tokens = self.expand(tokens)
         if self._scorer:
             return self._scorer.search(tokens, limit, facts, scope)
         terms, frequencies = self.postings.lookup(tokens)
@@ -67,7 +67,6 @@ class LexicalIndex:
 
     def match(self, pool: Pool, tokens: list[str]) -> None:
         """Give candidates their exact scores for a query, those that have none yet."""
-        tokens = self.expand(tokens)
         if self._scorer:
             pool.match_as(self._scorer.scores(tokens, pool.fresh()))
             return
@@ -85,7 +84,6 @@ class LexicalIndex:
 
         BM25 gives a term idf * tf (k1 + 1) / (tf + …), which stays below idf (k1 + 1).
         """
-        tokens = self.expand(tokens)
         if self._scorer:
             return self._scorer.ceiling(tokens)
         terms, frequencies = self.postings.lookup(tokens)
@@ -98,12 +96,23 @@ class LexicalIndex:
         return sum(idfs) * (self._k1 + 1)
 
     def expand(self, tokens: list[str]) -> list[str]:
-        """Replace a lone CJK character by the indexed words that contain it."""
+        """Replace a lone CJK character by the indexed words that contain it, once.
+
+        One that comes after 1,024 such words stays as it is: each costs a look at every word.
+        """
         if all(map(str.isascii, tokens)) or not any(map(is_unigram, tokens)):
             return tokens
         expanded: list[str] = []
+        done: set[str] = set()
+        words = 0
         for token in tokens:
-            expanded += self.postings.terms_containing(token) if is_unigram(token) else [token]
+            if not is_unigram(token) or words >= MAX_EXPANDED:
+                expanded.append(token)
+            elif token not in done:
+                done.add(token)
+                containing = self.postings.terms_containing(token)
+                words += len(containing)
+                expanded += containing or [token]
         return expanded
 
     def first_document(self, token: str, has: Callable[[int, str], bool]) -> int | None:

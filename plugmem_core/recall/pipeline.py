@@ -9,7 +9,7 @@ from plugmem_core.kernels import Fused, IdSet, Pool, Ranked, Scope, Walk
 from plugmem_core.model import SOURCES
 from plugmem_core.recall.anchors import find_anchors
 from plugmem_core.recall.fusion import Weights, deepest_rank, fuse_ranks, weigh
-from plugmem_core.recall.query import Query
+from plugmem_core.recall.query import Query, words_of
 from plugmem_core.recall.scope import build_scope, clocks, looks_back, passing_facts
 from plugmem_core.recall.selection import Row
 from plugmem_core.recall.signals import (
@@ -29,7 +29,7 @@ from plugmem_core.recall.signals import (
 )
 from plugmem_core.recall.sources import CANDIDATES, EMPTY, around, lexical, nearest, newest, walk
 from plugmem_core.store import Vector
-from plugmem_core.text import tokenize, windows_in
+from plugmem_core.text import windows_in
 
 
 @dataclass(slots=True)
@@ -90,8 +90,8 @@ def rank(
     weights = weigh(config, query)
     if "vector" not in query.sources:
         vector = None
-    tokens = tokenize(query.text) if query.text else []
-    ranking = Ranking(tokens=tokens)
+    tokens = words_of(query.text)
+    ranking = Ranking()
     tuned = config.ranking == "tuned"
     if "graph" in query.sources:
         ranking.anchors = find_anchors(index, query, tokens, as_reference=not tuned)
@@ -102,7 +102,8 @@ def rank(
         "time" in query.sources and _asks_time(query, tokens, vector),
     ]
     if tuned:
-        ranking.tokens = index.lexical.analyzer.question(tokens)
+        tokens = index.lexical.analyzer.question(tokens)
+    ranking.tokens = index.lexical.expand(tokens)
     if not tuned and not query.explain:  # an explanation shows every candidate
         limit = min(limit, _deepest(config, weights, asked, query.k + 1, limit))
     walked = _find(index, config, query, vector, ranking, asked, limit, scope, allowed)

@@ -20,9 +20,10 @@ from plugmem_core.inputs import (
 from plugmem_core.model import SOURCES, Namespace
 from plugmem_core.recall.reranker import Reranker
 from plugmem_core.store import Vector
-from plugmem_core.text import check_text
+from plugmem_core.text import check_text, tokenize
 
 MAX_QUERY_BYTES = 1_048_576
+MAX_QUERY_WORDS = 1_024
 MAX_DEPTH = 1_000
 MAX_WEIGHT = 1_000
 WEIGHED = (*SOURCES, "recency")
@@ -169,6 +170,22 @@ def make_query(
             "as_of moves both clocks; give as_of alone, or valid_at and known_at"
         )
     return query
+
+
+def words_of(text: str | None) -> list[str]:
+    """Return the words of a question up to the last of its first 1,024 different ones.
+
+    Whole pages are pasted as questions; what each of its words costs has to end somewhere.
+    """
+    words = tokenize(text) if text else []
+    if len(words) <= MAX_QUERY_WORDS:
+        return words
+    seen: set[str] = set()
+    for place, word in enumerate(words):
+        seen.add(word)
+        if len(seen) > MAX_QUERY_WORDS:
+            return words[:place]
+    return words
 
 
 def require_question(query: Query) -> None:

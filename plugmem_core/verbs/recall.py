@@ -99,7 +99,8 @@ class RecallVerbs(Verbs):
         budget allow. Tags or a filter alone answer with the newest facts that match.
 
         Args:
-            text: The question; any text, none of it is syntax.
+            text: The question; any text, none of it is syntax. Of a long one the first 1,024
+                different words are looked up; embedders, rerankers and dates have all of it.
             k: Most facts to return.
             tags: Only facts with all of these tags.
             any_tags: Only facts with one of these at least.

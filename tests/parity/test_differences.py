@@ -10,6 +10,7 @@ The random histories avoid exactly these, and nothing else:
   whose signs look nearest and then filters, so that few may be left, or none. For the same reason
   its search is not exact above 512 vectors.
 - **more than 64**: `k` is not capped; the reference silently returns 64.
+- **long questions**: the first 1,024 different words are looked up; the reference looks up all.
 - **unknown provenance** is refused; the reference accepts it and its file cannot be opened again.
 - **all or nothing**: a refused write leaves no trace; the reference keeps the words of some.
 - **revised before it began**: a revision may not become true before the fact it supersedes; the
@@ -187,3 +188,10 @@ def test_edges_are_walked_in_an_order_that_purged_words_have_no_part_in(both: Bo
 def test_a_lone_character_finds_the_words_around_it(both: Both) -> None:
     both.tell(Remember(START, NewFact("東京タワー")))
     assert both.found(Recall(START, "京")) == ([], [0])
+
+
+def test_of_a_long_question_the_first_words_are_looked_up(both: Both) -> None:
+    both.tell(Remember(START, NewFact("the pump leaks")))
+    words = " ".join(f"word{number}" for number in range(1_023))
+    assert both.found(Recall(START, f"{words} pump")) == ([0], [0])
+    assert both.found(Recall(START, f"{words} another pump")) == ([0], [])

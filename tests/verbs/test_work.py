@@ -11,6 +11,7 @@ from plugmem_core import Memory, MemoryConfig, Work
 
 FACTS = 3_000
 RARE = 5  # facts with the tag "few"
+WRITTEN = (0x4E00, 50), (0x5E00, 60)  # two rows of Han characters
 
 
 def shelf(memory: Memory, *, vectors: bool = False) -> None:
@@ -54,6 +55,45 @@ def test_frequent_words_are_looked_up_for_the_contenders_alone(open_memory: Open
     with memory.counting() as work:
         memory.recall("jasmine tea")
     assert work.postings < 40 + 4_096 + 1_000
+
+
+def test_a_long_question_costs_what_its_first_1024_different_words_do(
+    open_memory: OpenMemory,
+) -> None:
+    memory = open_memory()
+    shelf(memory)
+    words = [f"number{number}" for number in range(FACTS)]
+    with memory.counting() as short:
+        found = memory.recall(" ".join(words[:1_024]))
+    rest = " ".join(words[1_024:])
+    with memory.counting() as long:
+        same = memory.recall((" ".join(words[:1_024]) + " " + 100 * f"{rest} ")[:1_048_576])
+    assert [fact.id for fact in same.facts] == [fact.id for fact in found.facts]
+    assert long.postings == short.postings > 1_000
+
+
+def test_repeats_do_not_count_towards_the_words_of_a_question(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    shelf(memory)
+    others = [f"word{number}" for number in range(1_022)]
+    asked = " ".join(["tea"] * 9 + others)
+    assert memory.recall(f"{asked} number7", sources=["bm25"]).facts[0].id == 7
+    assert memory.recall(f"{asked} other number7", sources=["bm25"]).facts[0].id != 7
+
+
+def test_lone_characters_are_looked_up_until_there_are_enough_words(
+    open_memory: OpenMemory,
+) -> None:
+    # Each of 50 characters stands in 60 words of two, and each word in one text.
+    memory = open_memory()
+    heads, tails = [[chr(first + i) for i in range(count)] for first, count in WRITTEN]
+    memory.remember_many({"text": head + tail} for head in heads for tail in tails)
+    with memory.counting() as few:
+        memory.recall(" ".join(heads[:18]))
+    with memory.counting() as many:
+        memory.recall(" ".join(heads * 500))
+    assert few.postings == many.postings > 18 * len(tails)
+    assert len(memory.recall(heads[-1], k=100, token_budget=None).facts) == len(tails)
 
 
 @pytest.mark.reference
