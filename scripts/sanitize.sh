@@ -1,6 +1,7 @@
 #!/bin/sh
-# Run the tests of the kernel and of the index with the kernel built under AddressSanitizer and
-# UndefinedBehaviorSanitizer, in an environment of its own.
+# Run the tests of the kernel and of the index, and those of damaged files and random arguments,
+# with the kernel built under AddressSanitizer and UndefinedBehaviorSanitizer, in an environment of
+# its own.
 #
 #     scripts/sanitize.sh [pytest arguments]
 #
@@ -33,4 +34,6 @@ export UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONMALLOC=malloc
 
 # What the sanitizers print before they end the process must not be captured.
-exec "$python" -m pytest -p no:cacheprovider --capture=sys tests/kernels tests/index "$@"
+exec "$python" -m pytest -p no:cacheprovider --capture=sys tests/kernels tests/index \
+    tests/test_checkpoint.py tests/store/test_damaged_rows.py tests/test_fuzz.py \
+    tests/test_fuzz_arguments.py "$@"

@@ -19,7 +19,7 @@ STAGES = {
     "in step with the file": "plugmem_core.engine.Engine.sync",
     "scope": "plugmem_core.recall.pipeline.build_scope",
     "conditions": "plugmem_core.recall.pipeline.passing_facts",
-    "tokens": "plugmem_core.recall.pipeline.tokenize",
+    "tokens": "plugmem_core.recall.pipeline.words_of",
     "anchors": "plugmem_core.recall.pipeline.find_anchors",
     "words": "plugmem_core.recall.pipeline.lexical",
     "vector": "plugmem_core.recall.pipeline.nearest",
