@@ -132,9 +132,9 @@ class Index:
 
     def _put_names(self, entities: list[EntityRow], aliases: list[AliasRow]) -> bool:
         check_entities(entities, self.spaces.holds)
-        check_aliases(
-            aliases, self.spaces.holds, {row.id for row in entities} | self.names.shown.keys()
-        )
+        # Asked one by one: every write comes here, and there may be many entities.
+        arriving, shown = {row.id for row in entities}, self.names.shown
+        check_aliases(aliases, self.spaces.holds, lambda one: one in shown or one in arriving)
         return self.names.update(entities, aliases)
 
     def _put_fact(self, row: FactRow) -> None:

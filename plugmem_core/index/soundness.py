@@ -4,7 +4,7 @@ A damaged file may be one that SQLite still reads. Columns are checked as a whol
 their types or values, so that loading a sound file costs no more.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from plugmem_core.errors import CorruptError, shown
@@ -52,14 +52,14 @@ def check_entities(rows: Sequence[EntityRow], there: Callable[[int], bool]) -> N
 
 
 def check_aliases(
-    rows: Sequence[AliasRow], there: Callable[[int], bool], entities: Collection[int]
+    rows: Sequence[AliasRow], there: Callable[[int], bool], known: Callable[[int], bool]
 ) -> None:
     """Refuse rows that cannot be.
 
     Args:
         rows: Rows as they were read.
         there: Tells of a namespace whether there is one.
-        entities: The ids of those there are.
+        known: Tells of an entity whether there is one.
 
     Raises:
         CorruptError: There is one.
@@ -69,7 +69,7 @@ def check_aliases(
         _check(keys + names, str, "an alias is called")
         _check(namespaces, int, "an alias is in the namespace")
         _refuse((one for one in set(namespaces) if not there(one)), "an alias is in the namespace")
-        _refuse((one for one in named if one not in entities), "an alias is of the entity")
+        _refuse((one for one in named if not known(one)), "an alias is of the entity")
 
 
 def check_relations(rows: Iterable[RelationRow]) -> None:

@@ -22,15 +22,14 @@ class Namespaces:
     def update(self, rows: Iterable[NamespaceRow]) -> None:
         """Take in rows, known ones included."""
         for row in rows:
-            if self._ids.setdefault(row.path, row.id) != row.id or (row.id == 0) != (
-                row.path == "[]"
-            ):
+            if self._ids.get(row.path) == row.id:
+                continue
+            if row.path in self._ids or row.id == 0:
                 raise CorruptError(
                     f"the file is damaged: namespace {row.id} is called {shown(row.path)}, as "
                     "another is or must be; salvage what can be read"
                 )
-            if self.holds(row.id):
-                continue
+            self._ids[row.path] = row.id
             self.paths.extend([()] * (row.id + 1 - len(self.paths)))
             self.paths[row.id] = load_labels(row.path)
             self._masks.clear()

@@ -547,8 +547,7 @@ class SqliteStore:
 
     @staticmethod
     def _namespaces(sql: sqlite3.Connection) -> list[NamespaceRow]:
-        query = "SELECT * FROM namespaces ORDER BY id"
-        rows = [sound(NamespaceRow, row) for row in sql.execute(query)]
+        rows = list(map(NamespaceRow._make, sql.execute("SELECT * FROM namespaces ORDER BY id")))
         if not rows or rows[0].id != 0:
             raise CorruptError(
                 "the file is damaged: the root of the namespaces is not there; salvage what can "
