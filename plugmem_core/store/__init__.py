@@ -1,5 +1,6 @@
 """Truth: the SQLite file, its rows and its transactions. All SQL of the package is here."""
 
+from plugmem_core.store.ahead import look_ahead
 from plugmem_core.store.encoding import (
     dump_json,
     load_json,
@@ -47,4 +48,5 @@ __all__ = [
     "load_json",
     "load_labels",
     "load_object",
+    "look_ahead",
 ]

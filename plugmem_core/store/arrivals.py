@@ -92,7 +92,7 @@ class Arrivals(Arriving):
             change=to.state.change,
         )
         row = self._beside_key(row)
-        to.state = to.state._replace(next_fact=here + 1)
+        to.state = to.state.after_fact(here)
         to._add_fact(row)
         if record.data is not None:
             to._put_vector(row.id, decode_vector(record.data))
@@ -196,10 +196,7 @@ class Arrivals(Arriving):
             to.state.change,
         )
         row = self._beside_edge(row, triple)
-        to.state = to.state._replace(next_edge=here + 1)
-        marks = ", ".join("?" * len(row))
-        to._sql.execute(f"INSERT INTO edges VALUES ({marks})", row)
-        to._touched_edges.append(row)
+        to._add_edge(row)
         return True
 
     def _same_edge(self, record: EdgeRecord, triple: tuple[int, int, int]) -> EdgeRow | None:

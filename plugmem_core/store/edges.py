@@ -5,8 +5,6 @@ from plugmem_core.store.names import NameWrites
 from plugmem_core.store.rows import EdgeRow
 from plugmem_core.store.writes import Name
 
-_INSERT_EDGE = f"INSERT INTO edges VALUES ({', '.join('?' * len(EdgeRow._fields))})"
-
 
 class EdgeWrites(NameWrites):
     """Opens and closes edges."""
@@ -44,6 +42,8 @@ class EdgeWrites(NameWrites):
         return True
 
     def _open_version(self, triple: tuple[int, int, int]) -> EdgeRow | None:
+        if self._absent.has_edge(triple):
+            return None
         rows = self._select_edges(
             "src = ? AND relation = ? AND dst = ? AND valid_to IS NULL", triple
         )
@@ -82,10 +82,15 @@ class EdgeWrites(NameWrites):
             closed_at=None,
             change=self.state.change,
         )
-        self._sql.execute(_INSERT_EDGE, edge)
-        self.state = self.state._replace(next_edge=edge.id + 1)
-        self._touched_edges.append(edge)
+        self._add_edge(edge)
         return edge
+
+    def _add_edge(self, edge: EdgeRow) -> None:
+        self._unwritten.put_edge(edge)
+        if edge.valid_to is None:
+            self._absent.came_edge((edge.src, edge.relation, edge.dst))
+        self.state = self.state.after_edge(edge.id)
+        self._touched_edges.append(edge)
 
     def _close_edge(self, edge: EdgeRow, at: int) -> None:
         self._update_edge(edge._replace(valid_to=max(at, edge.valid_from), closed_at=self._now))
@@ -105,6 +110,8 @@ class EdgeWrites(NameWrites):
 
     def _update_edge(self, edge: EdgeRow) -> None:
         edge = edge._replace(change=self.state.change)
+        if edge.valid_to is None:  # it may have come from another entity
+            self._absent.came_edge((edge.src, edge.relation, edge.dst))
         self._sql.execute(
             "UPDATE edges SET src = ?, dst = ?, valid_to = ?, closed_at = ?, change = ? "
             "WHERE id = ?",

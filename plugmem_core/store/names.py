@@ -7,6 +7,8 @@ from plugmem_core.store.soundness import sound
 from plugmem_core.store.writes import Name, Writes
 from plugmem_core.text import tokenize
 
+_UNASKED = -1
+
 
 class NameWrites(Writes):
     """Finds what names lead to, and makes it where needed."""
@@ -31,12 +33,13 @@ class NameWrites(Writes):
 
     def entity(self, name: Name, namespace: int, seen: int) -> int:
         """Return the entity a name leads to, making it where needed."""
-        known = self._entities.get((namespace, name[1]))
-        if known is None:
+        place = namespace, name[1]
+        known = self._entities.get(place, _UNASKED)
+        if known == _UNASKED:
             known = self.find_entity(name[1], namespace)
-            if known is None:
-                known = self._add_entity(name, namespace, seen)
-            self._entities[namespace, name[1]] = known
+        if known is None:
+            known = self._add_entity(name, namespace, seen)
+        self._entities[place] = known
         return known
 
     def find_entity(self, key: str, namespace: int) -> int | None:
@@ -82,7 +85,7 @@ class NameWrites(Writes):
         row = EntityRow(
             self.state.next_entity, namespace, name[1], name[0], seen, self.state.change
         )
-        self._sql.execute("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._unwritten.put_entity(row)
         self.state = self.state._replace(next_entity=row.id + 1)
         self._new_entities.append(row)
         return row.id
@@ -90,6 +93,7 @@ class NameWrites(Writes):
     def _add_alias(self, row: AliasRow) -> None:
         self._sql.execute("INSERT INTO aliases VALUES (?, ?, ?, ?, ?)", row)
         self._new_aliases.append(row)
+        self._entities[row.namespace, row.key] = row.entity
 
     def _add_relation(self, name: str, stamp: int) -> int:
         cursor = self._sql.execute(

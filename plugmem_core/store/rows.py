@@ -193,6 +193,16 @@ class FileState(NamedTuple):
     checkpoint: str | None
     analyzer: str
 
+    # A quarter of the time of `_replace`, which a bulk load would notice.
+
+    def after_fact(self, fact: int) -> "FileState":
+        """Return the state once a fact has got its id."""
+        return FileState._make((*self[:2], fact + 1, *self[3:]))
+
+    def after_edge(self, edge: int) -> "FileState":
+        """Return the state once an edge has got its id."""
+        return FileState._make((*self[:4], edge + 1, *self[5:]))
+
 
 @dataclass(slots=True)
 class Changes:

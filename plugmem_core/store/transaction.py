@@ -38,8 +38,6 @@ from plugmem_core.store.writes import Name
 
 Outcome = Literal["created", "unchanged", "revised"]
 
-_INSERT_FACT = f"INSERT INTO facts VALUES ({', '.join('?' * len(FactRow._fields))})"
-
 
 @dataclass(slots=True)
 class FactWrite:
@@ -192,6 +190,7 @@ class Transaction(EdgeWrites):
                 recorded_at=self._now,
                 valid_from=self._now,
                 revises=target.id,
+                change=self.state.change,
             )
             self._close(target, self._now)
             self._add_fact(successor)
@@ -333,6 +332,8 @@ class Transaction(EdgeWrites):
     # -- finding what is there
 
     def _find_key(self, namespace: int, fact: FactWrite) -> FactRow | None:
+        if fact.key in self._absent.keys:
+            return None
         rows = self._select_facts(
             "namespace = ? AND key = ? AND valid_to IS NULL AND forgotten_at IS NULL",
             (namespace, fact.key),
@@ -347,13 +348,20 @@ class Transaction(EdgeWrites):
         return row
 
     def _find_text(self, namespace: int, entity: int | None, fact: FactWrite) -> FactRow | None:
+        digest = self._digest(fact.text)
+        if digest in self._absent.digests:
+            return None
         rows = self._select_facts(
             "digest = ? AND valid_to IS NULL AND forgotten_at IS NULL AND namespace = ? "
             "AND entity IS ? AND key IS NULL AND text = ? "
             "AND (expires_at IS NULL OR expires_at > ?)",
-            (text_digest(fact.text), namespace, entity, fact.text, self._now),
+            (digest, namespace, entity, fact.text, self._now),
         )
         return rows[0] if rows else None
+
+    def _digest(self, text: str) -> int:
+        known = self._digests.get(text)
+        return text_digest(text) if known is None else known
 
     def _closed(self, target: FactRow) -> ClosedFactError:
         newest = self.newest(target)
@@ -389,7 +397,7 @@ class Transaction(EdgeWrites):
             expires_at=fact.expires_at,
             revises=revises,
             forgotten_at=None,
-            digest=text_digest(fact.text),
+            digest=self._digest(fact.text),
             vector=fact.vector_state,
             change=self.state.change,
         )
@@ -432,12 +440,12 @@ class Transaction(EdgeWrites):
 
     def _next_fact(self) -> int:
         fact = self.state.next_fact
-        self.state = self.state._replace(next_fact=fact + 1)
+        self.state = self.state.after_fact(fact)
         return fact
 
     def _add_fact(self, row: FactRow) -> None:
-        row = row._replace(change=self.state.change)
-        self._sql.execute(_INSERT_FACT, row)
+        self._unwritten.put_fact(row)
+        self._absent.came_fact(row)
         self._touched_facts.append(row)
 
     def _close(self, row: FactRow, valid_to: int) -> FactRow:
@@ -471,10 +479,7 @@ class Transaction(EdgeWrites):
             self._update_fact(row)
 
     def _put_vector(self, fact: int, vector: Vector) -> None:
-        self._sql.execute(
-            "INSERT INTO vectors VALUES (?1, ?2) ON CONFLICT (fact) DO UPDATE SET data = ?2",
-            (fact, encode_vector(vector)),
-        )
+        self._unwritten.put_vector(fact, vector)
         self._new_vectors[fact] = vector
 
     def _has_vector(self, fact: int, vector: Vector) -> bool:

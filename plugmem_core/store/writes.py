@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from plugmem_core.errors import NotFoundError
+from plugmem_core.store.absent import Absent
 from plugmem_core.store.rows import (
     AliasRow,
     Changes,
@@ -17,6 +18,7 @@ from plugmem_core.store.rows import (
     Vector,
 )
 from plugmem_core.store.soundness import sound
+from plugmem_core.store.unwritten import Unwritten
 
 Name = tuple[str, str]
 """A name as given, and its key."""
@@ -67,15 +69,18 @@ class Writes:
         first_facts: FirstFacts,
         find_mentions: FindMentions,
     ) -> None:
-        self._sql = connection
+        self._connection = connection
+        self._unwritten = Unwritten()
+        self._absent = Absent(state.next_entity)
         self._find_mentions = find_mentions
         self._first_new = state.next_fact
         self._now = now
         self._first_facts = first_facts
-        # What names lead to, as far as this transaction asked.
+        # What names lead to, as far as this transaction asked; `None` where to nothing.
         self._namespaces: dict[str, int] = {}
-        self._entities: dict[tuple[int, str], int] = {}
+        self._entities: dict[tuple[int, str], int | None] = {}
         self._relations: dict[str, int] = {}
+        self._digests: dict[str, int] = {}  # of texts that are about to be looked for
         self.state = state._replace(change=state.change + 1)
         self._new_namespaces: list[NamespaceRow] = []
         self._new_entities: list[EntityRow] = []
@@ -87,6 +92,13 @@ class Writes:
         self._purged: list[int] = []
         self._another_past = False
         self._renamed = False  # whether a name of before leads elsewhere by now
+
+    @property
+    def _sql(self) -> sqlite3.Connection:
+        """The connection, once the rows that were waiting are in the file."""
+        if self._unwritten.waiting:
+            self._unwritten.write(self._connection)
+        return self._connection
 
     def finish(self) -> bool:
         """Write what follows from the rest, before the commit; `False` when nothing was touched."""
@@ -109,9 +121,12 @@ class Writes:
         if not new:
             return
         changed = {row.id: row for row in self._with_mentions([*new.values()])}
+        if not changed:
+            return
+        late = self._unwritten.replace_facts(changed)
         self._sql.executemany(
             "UPDATE facts SET mentions = ? WHERE id = ?",
-            [(row.mentions, row.id) for row in changed.values()],
+            [(row.mentions, row.id) for row in late],
         )
         self._touched_facts = [changed.get(row.id, row) for row in self._touched_facts]
 

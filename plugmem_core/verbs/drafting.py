@@ -15,19 +15,16 @@ from plugmem_core.inputs import (
     Link,
     VectorLike,
     check_key,
-    check_links,
     check_metadata,
-    check_name,
-    check_namespace,
-    check_tags,
     check_ttl,
     check_type,
     check_vector,
 )
 from plugmem_core.model import Namespace
-from plugmem_core.store import FactRow, FactWrite, Transaction, Vector, dump_json
+from plugmem_core.store import FactRow, FactWrite, Transaction, Vector
 from plugmem_core.text import check_fact_text
 from plugmem_core.verbs.base import Verbs
+from plugmem_core.verbs.checked import Checked
 
 E = TypeVar("E", bound=PlugmemError)
 
@@ -44,7 +41,7 @@ _ARGUMENTS: dict[str, Any] = {
     "ttl": None,
     "embed": True,
 }
-"""The arguments of `remember` and their defaults, in the order `_draft` takes them."""
+"""The arguments of `remember` and their defaults, in the order `_draft` takes them behind `checked`."""
 
 
 class Drafting(Verbs):
@@ -52,6 +49,7 @@ class Drafting(Verbs):
 
     def _draft(
         self,
+        checked: Checked,
         text: str,
         entity: str | None,
         tags: Iterable[str],
@@ -66,22 +64,22 @@ class Drafting(Verbs):
     ) -> FactWrite:
         engine = self._engine
         config = engine.config
-        named = None if entity is None else check_name(entity, "entity")
-        checked_links = check_links(links, most=config.max_links)
+        named = None if entity is None else checked.name(entity, "entity")
+        checked_links = checked.links(links)
         if checked_links and named is None:
             raise InvalidInputError(
                 f"links has {len(checked_links)} pairs but entity is None; "
                 "name the entity they start from"
             )
-        names = check_tags(tags, most=config.max_tags)
+        spelled_tags = checked.tags(tags)
         check_type(embed, bool, "embed", "True or False")
         return FactWrite(
             text=check_fact_text(text, max_bytes=config.max_text),
             entity=named,
-            tags=dump_json(names) if names else None,
+            tags=spelled_tags,
             metadata=check_metadata(metadata, "metadata", max_bytes=config.max_metadata),
             key=check_key(key),
-            namespace=dump_json(check_namespace(namespace)),
+            namespace=checked.namespace(namespace),
             valid_from=None if valid_from is None else to_ms(valid_from, "valid_from"),
             expires_at=None if ttl is None else check_ttl(ttl, engine.clock()),
             links=checked_links,
@@ -94,22 +92,25 @@ class Drafting(Verbs):
             raise WrongTypeError(
                 f"{name} is {shown(items)} ({type(items).__name__}); give a list of mappings"
             )
-        return [self._draft_item(item, name, at) for at, item in enumerate(items)]
+        checked = Checked(self._engine.config)
+        return [self._draft_item(item, name, at, checked) for at, item in enumerate(items)]
 
-    def _draft_item(self, item: Mapping[str, Any], name: str, at: int) -> FactWrite:
+    def _draft_item(
+        self, item: Mapping[str, Any], name: str, at: int, checked: Checked
+    ) -> FactWrite:
         place = f"{name}[{at}]"
         if not isinstance(item, Mapping):
             raise about_one(
                 at,
                 WrongTypeError(f"{place} is {shown(item)} ({type(item).__name__}); give a mapping"),
             )
-        unknown = set(item) - _ARGUMENTS.keys()
-        if unknown or "text" not in item:
+        if not item.keys() <= _ARGUMENTS.keys() or "text" not in item:
+            unknown = set(item) - _ARGUMENTS.keys()
             problem = f"has unknown {sorted(map(str, unknown))}" if unknown else "has no text"
             accepted = f"accepted are text and {', '.join(list(_ARGUMENTS)[1:])}"
             raise about_one(at, InvalidInputError(f"{place} {problem}; {accepted}"))
         try:
-            return self._draft(*(item.get(name, default) for name, default in _ARGUMENTS.items()))
+            return self._draft(checked, *map(item.get, _ARGUMENTS, _ARGUMENTS.values()))
         except (InvalidInputError, VectorSpaceError) as error:
             raise about_one(at, type(error)(f"{place}: {error}")) from error
 

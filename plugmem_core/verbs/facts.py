@@ -18,8 +18,17 @@ from plugmem_core.inputs import (
 )
 from plugmem_core.model import Fact, GuardedReceipt, Namespace, Receipt, Similar
 from plugmem_core.similar import find_similar
-from plugmem_core.store import PENDING, STORED, FactRow, FactWrite, Transaction, dump_json
+from plugmem_core.store import (
+    PENDING,
+    STORED,
+    FactRow,
+    FactWrite,
+    Transaction,
+    dump_json,
+    look_ahead,
+)
 from plugmem_core.verbs.base import twin
+from plugmem_core.verbs.checked import Checked
 from plugmem_core.verbs.drafting import Drafting, about_one
 
 KEEP: Final[Any] = type("Keep", (), {"__repr__": lambda _: "KEEP", "__slots__": ()})()
@@ -84,7 +93,18 @@ class FactVerbs(Drafting):
         'unchanged'
         """
         fact = self._draft(
-            text, entity, tags, links, metadata, valid_from, vector, key, namespace, ttl, embed
+            Checked(self._engine.config),
+            text,
+            entity,
+            tags,
+            links,
+            metadata,
+            valid_from,
+            vector,
+            key,
+            namespace,
+            ttl,
+            embed,
         )
         return self._write([fact])[0]
 
@@ -155,7 +175,18 @@ class FactVerbs(Drafting):
         (True, 'lexical')
         """
         fact = self._draft(
-            text, entity, tags, links, metadata, valid_from, vector, key, namespace, ttl, embed
+            Checked(self._engine.config),
+            text,
+            entity,
+            tags,
+            links,
+            metadata,
+            valid_from,
+            vector,
+            key,
+            namespace,
+            ttl,
+            embed,
         )
         self._embed([fact])
         engine = self._engine
@@ -239,6 +270,7 @@ class FactVerbs(Drafting):
             )
         # Checked as a fact of its own: the same rules, before anything is looked up.
         draft = self._draft(
+            Checked(self._engine.config),
             given.get("text", "kept"),
             given.get("entity"),
             given.get("tags") or (),
@@ -459,6 +491,7 @@ class FactVerbs(Drafting):
                         gone += close(key, space)
             if unlink:
                 transaction.end_links(gone)
+            look_ahead(transaction, facts)
             written = []
             for at, fact in enumerate(facts):
                 try:
