@@ -142,10 +142,33 @@ public:
                 out.push_back(0.0f);
                 continue;
             }
+            out.push_back(jaccard(terms, unknown, id));
+        }
+        return out;
+    }
+
+    // The share of distinct terms that two documents have in common.
+    struct Likeness {
+        Id id, other;
+        float share;
+    };
+
+    // Documents of facts beside the last `most` of the same entity before them, where they have
+    // more than `least` in common.
+    std::vector<Likeness> alike(const std::vector<Id>& ids, const IdLists& of_entity, const FactTable& facts,
+                                const Scope& scope, size_t most, float least) {
+        ensure_forward();
+        std::vector<Likeness> out;
+        for (const Id id : ids) {
+            const Id entity = facts.entity(id);
+            if (entity == NONE || !has(id)) continue;
             const auto [first, last] = forward_span(id);
-            const size_t shared = count_shared(terms, first, last);
-            const size_t all = terms.size() + unknown + static_cast<size_t>(last - first) - shared;
-            out.push_back(all ? static_cast<float>(shared) / static_cast<float>(all) : 0.0f);
+            const std::vector<Id> terms(first, last);
+            for (const Id other : of_entity.last(entity, most, id)) {
+                if (!has(other) || !facts.admits(scope, other)) continue;
+                const float share = jaccard(terms, 0, other);
+                if (share > least) out.push_back({id, other, share});
+            }
         }
         return out;
     }
@@ -640,6 +663,14 @@ private:
     std::pair<const Id*, const Id*> forward_span(Id id) const {
         const uint64_t start = id ? forward_end_[id - 1] : 0;
         return {forward_.data() + start, forward_.data() + forward_end_[id]};
+    }
+
+    // The share that distinct terms, some of them unknown, have in common with those of a document.
+    float jaccard(const std::vector<Id>& terms, size_t unknown, Id id) const {
+        const auto [first, last] = forward_span(id);
+        const size_t shared = count_shared(terms, first, last);
+        const size_t all = terms.size() + unknown + static_cast<size_t>(last - first) - shared;
+        return all ? static_cast<float>(shared) / static_cast<float>(all) : 0.0f;
     }
 
     static size_t count_shared(const std::vector<Id>& terms, const Id* first, const Id* last) {

@@ -434,6 +434,13 @@ NB_MODULE(_kernels, m) {
             return out;
         }, "terms"_a, "ids"_a)
         .def("overlap", &overlap, "tokens"_a, "ids"_a)
+        .def("alike", [](Lexical& self, const std::vector<Id>& ids, const IdLists& of_entity,
+                         const FactTable& facts, const Scope& scope, size_t most, float least) {
+            nb::list out;
+            for (const auto& one : self.alike(ids, of_entity, facts, scope, most, least))
+                out.append(nb::make_tuple(one.id, one.other, one.share));
+            return out;
+        }, "ids"_a, "of_entity"_a, "facts"_a, "scope"_a, "most"_a, "least"_a)
         .def("terms_of", [](Lexical& self, Id id) {
             nb::list out;
             for (const Id term : self.terms_of(id)) out.append(to_str(self.terms.name(term)));

@@ -3,8 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from plugmem_core.store.absent import Triple
 from plugmem_core.store.encoding import dump_json, text_digest
+from plugmem_core.store.learned import Triple
+from plugmem_core.store.rows import EdgeRow
+from plugmem_core.store.soundness import sound
 from plugmem_core.store.transaction import FactWrite, Transaction
 
 FEW = 8
@@ -14,15 +16,16 @@ _AMONG = "IN (SELECT value FROM json_each(?))"
 _TRIPLES = 250  # three values each; SQLite's oldest limit is 999
 _OPEN_EDGES = (
     f"WITH wanted (src, relation, dst) AS (VALUES {', '.join(['(?, ?, ?)'] * _TRIPLES)}) "
-    "SELECT g.src, g.relation, g.dst FROM wanted w CROSS JOIN edges g ON g.src = w.src "
+    "SELECT g.* FROM wanted w CROSS JOIN edges g ON g.src = w.src "
     "AND g.relation = w.relation AND g.dst = w.dst AND g.valid_to IS NULL"
 )
 
 
 def look_ahead(transaction: Transaction, facts: Sequence[FactWrite]) -> None:
-    """Let a transaction know what the file does not hold of the facts it is to remember.
+    """Let a transaction know what the file holds of the facts it is to remember.
 
-    Only what is not there is noted: what is has to be looked at when its turn comes.
+    Of texts and keys only those are noted that are not there; what is has to be looked at when
+    its turn comes.
 
     Args:
         transaction: Of which nobody reads or writes meanwhile.
@@ -42,7 +45,7 @@ def _look_for_texts(transaction: Transaction, facts: Sequence[FactWrite]) -> Non
     found = transaction._sql.execute(
         f"SELECT digest FROM facts WHERE digest {_AMONG}", (dump_json(sorted(wanted)),)
     )
-    transaction._absent.digests |= wanted.difference(digest for (digest,) in found)
+    transaction._learned.digests |= wanted.difference(digest for (digest,) in found)
 
 
 def _look_for_keys(transaction: Transaction, facts: Sequence[FactWrite]) -> None:
@@ -52,7 +55,7 @@ def _look_for_keys(transaction: Transaction, facts: Sequence[FactWrite]) -> None
     found = transaction._sql.execute(
         f"SELECT key FROM facts WHERE key {_AMONG}", (dump_json(sorted(wanted)),)
     )
-    transaction._absent.keys |= wanted.difference(key for (key,) in found)
+    transaction._learned.keys |= wanted.difference(key for (key,) in found)
 
 
 def _look_for_names(transaction: Transaction, facts: Sequence[FactWrite]) -> None:
@@ -87,10 +90,10 @@ def _look_for_edges(transaction: Transaction, facts: Sequence[FactWrite]) -> Non
         batch = wanted[start : start + _TRIPLES]
         whole = batch + batch[-1:] * (_TRIPLES - len(batch))  # one statement for every size
         values = [value for triple in whole for value in triple]
-        standing = set(transaction._sql.execute(_OPEN_EDGES, values))
+        rows = [sound(EdgeRow, row) for row in transaction._sql.execute(_OPEN_EDGES, values)]
+        standing = {(row.src, row.relation, row.dst): row for row in rows}
         for triple in batch:
-            if triple not in standing:
-                transaction._absent.add_edge(triple)
+            transaction._learned.set_open_edge(triple, standing.get(triple))
 
 
 def _known_triples(

@@ -42,12 +42,12 @@ class EdgeWrites(NameWrites):
         return True
 
     def _open_version(self, triple: tuple[int, int, int]) -> EdgeRow | None:
-        if self._absent.has_edge(triple):
-            return None
-        rows = self._select_edges(
-            "src = ? AND relation = ? AND dst = ? AND valid_to IS NULL", triple
-        )
-        return rows[0] if rows else None
+        if not self._learned.knows_edge(triple):
+            rows = self._select_edges(
+                "src = ? AND relation = ? AND dst = ? AND valid_to IS NULL", triple
+            )
+            self._learned.set_open_edge(triple, rows[0] if rows else None)
+        return self._learned.open_edge(triple)
 
     def _open_edge(
         self,
@@ -87,13 +87,16 @@ class EdgeWrites(NameWrites):
 
     def _add_edge(self, edge: EdgeRow) -> None:
         self._unwritten.put_edge(edge)
-        if edge.valid_to is None:
-            self._absent.came_edge((edge.src, edge.relation, edge.dst))
+        self._learned.put_edge(edge)
         self.state = self.state.after_edge(edge.id)
         self._touched_edges.append(edge)
 
     def _close_edge(self, edge: EdgeRow, at: int) -> None:
-        self._update_edge(edge._replace(valid_to=max(at, edge.valid_from), closed_at=self._now))
+        end = max(at, edge.valid_from)
+        closed = edge._replace(valid_to=end, closed_at=self._now, change=self.state.change)
+        self._unwritten.close_edge(closed)
+        self._learned.put_edge(closed)
+        self._touched_edges.append(closed)
 
     def _repoint(self, edge: EdgeRow, source: int, into: int) -> None:
         moved = edge._replace(
@@ -106,15 +109,16 @@ class EdgeWrites(NameWrites):
                 moved = moved._replace(
                     valid_to=max(self._now, moved.valid_from), closed_at=self._now
                 )
+        if edge.valid_to is None:
+            self._learned.set_open_edge((edge.src, edge.relation, edge.dst), None)
         self._update_edge(moved)
 
     def _update_edge(self, edge: EdgeRow) -> None:
         edge = edge._replace(change=self.state.change)
-        if edge.valid_to is None:  # it may have come from another entity
-            self._absent.came_edge((edge.src, edge.relation, edge.dst))
         self._sql.execute(
             "UPDATE edges SET src = ?, dst = ?, valid_to = ?, closed_at = ?, change = ? "
             "WHERE id = ?",
             (edge.src, edge.dst, edge.valid_to, edge.closed_at, edge.change, edge.id),
         )
+        self._learned.put_edge(edge)
         self._touched_edges.append(edge)

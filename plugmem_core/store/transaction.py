@@ -239,6 +239,7 @@ class Transaction(EdgeWrites):
         self.begin_another_past()
         for known in (self._namespaces, self._entities, self._relations):
             known.clear()
+        self._learned.forget_edges()
         return erased
 
     def release_space(self) -> bool:
@@ -332,7 +333,7 @@ class Transaction(EdgeWrites):
     # -- finding what is there
 
     def _find_key(self, namespace: int, fact: FactWrite) -> FactRow | None:
-        if fact.key in self._absent.keys:
+        if fact.key in self._learned.keys:
             return None
         rows = self._select_facts(
             "namespace = ? AND key = ? AND valid_to IS NULL AND forgotten_at IS NULL",
@@ -349,7 +350,7 @@ class Transaction(EdgeWrites):
 
     def _find_text(self, namespace: int, entity: int | None, fact: FactWrite) -> FactRow | None:
         digest = self._digest(fact.text)
-        if digest in self._absent.digests:
+        if digest in self._learned.digests:
             return None
         rows = self._select_facts(
             "digest = ? AND valid_to IS NULL AND forgotten_at IS NULL AND namespace = ? "
@@ -445,7 +446,7 @@ class Transaction(EdgeWrites):
 
     def _add_fact(self, row: FactRow) -> None:
         self._unwritten.put_fact(row)
-        self._absent.came_fact(row)
+        self._learned.add_fact(row)
         self._touched_facts.append(row)
 
     def _close(self, row: FactRow, valid_to: int) -> FactRow:

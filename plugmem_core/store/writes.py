@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from plugmem_core.errors import NotFoundError
-from plugmem_core.store.absent import Absent
+from plugmem_core.store.learned import Learned
 from plugmem_core.store.rows import (
     AliasRow,
     Changes,
@@ -71,7 +71,7 @@ class Writes:
     ) -> None:
         self._connection = connection
         self._unwritten = Unwritten()
-        self._absent = Absent(state.next_entity)
+        self._learned = Learned(state.next_entity)
         self._find_mentions = find_mentions
         self._first_new = state.next_fact
         self._now = now

@@ -41,7 +41,7 @@ _ARGUMENTS: dict[str, Any] = {
     "ttl": None,
     "embed": True,
 }
-"""The arguments of `remember` and their defaults, in the order `_draft` takes them behind `checked`."""
+"""The arguments of `remember` and their defaults, in the order of those of `_draft`."""
 
 
 class Drafting(Verbs):

@@ -17,7 +17,7 @@ from plugmem_core.inputs import (
     check_ttl,
 )
 from plugmem_core.model import Fact, GuardedReceipt, Namespace, Receipt, Similar
-from plugmem_core.similar import find_similar
+from plugmem_core.similar import find_similar, similar_to_stored
 from plugmem_core.store import (
     PENDING,
     STORED,
@@ -507,16 +507,22 @@ class FactVerbs(Drafting):
                     for done in written
                     if done.outcome == "revised" and done.row.revises is not None
                 )
+        created = [
+            (done.row, fact)
+            for done, fact in zip(written, facts, strict=True)
+            if done.outcome == "created" and done.row.entity is not None
+        ]
+        similar = self._similar_after(created)
         # A later one of the list may have given an earlier one its vector.
         rows = {done.row.id: done.row for done in written}
         return [
             Receipt(
                 done.row.id,
                 done.outcome,
-                self._similar_after(done.row, fact) if done.outcome == "created" else (),
+                similar.get(done.row.id, ()) if done.outcome == "created" else (),
                 _vector_state(rows[done.row.id]),
             )
-            for done, fact in zip(written, facts, strict=True)
+            for done in written
         ]
 
     def _expected(
@@ -548,12 +554,23 @@ class FactVerbs(Drafting):
         entity = index.names.find(fact.entity[1], space)
         return () if entity is None else self._similar(entity, fact, before=None)
 
-    def _similar_after(self, row: FactRow, fact: FactWrite) -> tuple[Similar, ...]:
-        return () if row.entity is None else self._similar(row.entity, fact, before=row.id)
+    def _similar_after(
+        self, created: Sequence[tuple[FactRow, FactWrite]]
+    ) -> dict[int, tuple[Similar, ...]]:
+        engine = self._engine
+        if engine.shared is None:
+            vectors = {row.id: fact.vector for row, fact in created}
+            with engine.gate.alone:  # comparing may have to build the forward index
+                return similar_to_stored(engine.index, engine.config, vectors, engine.clock())
+        # What is written together is not in the index yet.
+        return {
+            row.id: self._similar(row.entity, fact, before=row.id)
+            for row, fact in created
+            if row.entity is not None
+        }
 
     def _similar(self, entity: int, fact: FactWrite, before: int | None) -> tuple[Similar, ...]:
         engine = self._engine
-        # Alone, because comparing may have to build the forward index.
         with engine.gate.alone:
             return find_similar(
                 engine.index, engine.config, entity, fact.text, fact.vector, before, engine.clock()

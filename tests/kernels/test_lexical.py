@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25L, BM25Okapi, BM25Plus
 
-from plugmem_core.kernels import FactTable, IdSet, Lexical, Scope
+from plugmem_core.kernels import FactTable, IdLists, IdSet, Lexical, Scope
 
-from .tables import ALL, EVERY_FACT, facts, scope
+from .tables import ALL, EVERY_FACT, facts, put, scope
 
 Corpus: TypeAlias = list[list[str]]
 
@@ -392,6 +392,28 @@ def test_overlap_follows_additions_and_removals() -> None:
     assert index.overlap(["b", "c"], [2]) == [pytest.approx(2 / 3)]
     index.remove([1])
     assert index.overlap(["b"], [0, 1, 2]) == [0.5, 0.0, pytest.approx(1 / 3)]
+
+
+@settings(deadline=None)
+@given(corpora, st.data())
+def test_documents_are_alike_by_their_overlap_with_the_last_of_their_entity(
+    corpus: Corpus, data: st.DataObject
+) -> None:
+    size = len(corpus)
+    index, table, of_entity = index_of(corpus), FactTable(), IdLists()
+    owners = data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
+    for fact, owner in enumerate(owners):
+        put(table, fact, entity=owner)
+        of_entity.add(owner, fact)
+    most, least = data.draw(st.integers(0, 4)), data.draw(st.sampled_from([0.0, 0.4, 0.5]))
+    expected = []
+    for fact in range(size):
+        before = [other for other in range(fact) if owners[other] == owners[fact]]
+        last = before[-most:] if most else []
+        shares = index.overlap(list(corpus[fact]), last)
+        found = zip(last, shares, strict=True)
+        expected += [(fact, other, share) for other, share in found if share > least]
+    assert index.alike(list(range(size)), of_entity, table, scope(), most, least) == expected
 
 
 def test_words_that_contain_a_part_are_found_while_some_document_has_them() -> None:
