@@ -30,7 +30,7 @@ from plugmem_core.store import FileState
 from plugmem_core.text import STEMMER_VERSION, TOKENIZER_VERSION
 
 MAGIC = b"PLUGMEM\x01"
-FORMAT = 4
+FORMAT = 5
 ABANDONED = 3_600
 """Seconds after which nobody is taken to be writing a staged checkpoint any more."""
 _LENGTH = struct.Struct("<Q")

@@ -24,6 +24,20 @@ public:
         out_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
     }
 
+    // One list of each item: all their lengths, then all their values.
+    template <class Items, class ListOf> void lists(const Items& items, ListOf list_of) {
+        using List = std::decay_t<decltype(list_of(*items.begin()))>;
+        std::vector<uint32_t> sizes;
+        List all;
+        for (const auto& item : items) {
+            const auto& list = list_of(item);
+            sizes.push_back(static_cast<uint32_t>(list.size()));
+            all.insert(all.end(), list.begin(), list.end());
+        }
+        array(sizes);
+        array(all);
+    }
+
     void text(std::string_view value) {
         scalar<uint64_t>(value.size());
         out_.append(value);
@@ -52,6 +66,23 @@ public:
         values.resize(count);
         if (count) std::memcpy(values.data(), span(count * sizeof(T)), count * sizeof(T));
         return values;
+    }
+
+    template <class T> std::vector<std::vector<T>> lists() {
+        const auto sizes = array<uint32_t>();
+        const size_t count = length(sizeof(T));
+        size_t left = count;
+        for (const uint32_t size : sizes) {
+            require(size <= left, "lists are damaged");
+            left -= size;
+        }
+        require(left == 0, "lists are damaged");
+        std::vector<std::vector<T>> out(sizes.size());
+        for (size_t i = 0; i < sizes.size(); ++i) {
+            out[i].resize(sizes[i]);
+            if (sizes[i]) std::memcpy(out[i].data(), span(sizes[i] * sizeof(T)), sizes[i] * sizeof(T));
+        }
+        return out;
     }
 
     std::string text() {

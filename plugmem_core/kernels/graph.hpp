@@ -174,7 +174,8 @@ public:
         Writer out;
         out.array(edges_);
         out.array(ranks_);
-        out.array(degrees());
+        for (const auto member : LISTS)
+            out.lists(nodes_, [member](const Node& node) -> const auto& { return node.*member; });
         return out.take();
     }
 
@@ -183,17 +184,22 @@ public:
         Graph fresh;
         fresh.edges_ = in.array<Edge>();
         fresh.ranks_ = in.array<uint64_t>();
-        // An archive without as many degrees as nodes would make room for any number it names.
-        const auto degrees = in.array<uint32_t>();
+        for (const auto member : LISTS) {
+            auto lists = in.lists<Id>();
+            if (member == LISTS[0]) fresh.nodes_.resize(lists.size());
+            Reader::require(lists.size() == fresh.nodes_.size(), "edges are damaged");
+            for (size_t node = 0; node < lists.size(); ++node) {
+                for (const Id id : lists[node]) Reader::require(id < fresh.edges_.size(), "edges are damaged");
+                fresh.nodes_[node].*member = std::move(lists[node]);
+            }
+        }
         in.finish();
         for (const auto& edge : fresh.edges_) {
             if (edge.src == NONE) continue;
             Reader::require(edge.relation < fresh.ranks_.size(), "edges are damaged");
-            Reader::require(std::max(edge.src, edge.dst) < degrees.size(), "edges are damaged");
+            Reader::require(std::max(edge.src, edge.dst) < fresh.nodes_.size(), "edges are damaged");
+            if (edge.to == OPEN) ++fresh.open_;
         }
-        fresh.nodes_.resize(degrees.size());
-        fresh.attach_all();
-        Reader::require(fresh.degrees() == degrees, "edges are damaged");
         *this = std::move(fresh);
     }
 
@@ -203,13 +209,7 @@ private:
         std::vector<Id> open_out, open_in; // those that may hold now, by (relation, far node)
     };
 
-    // By node, how many versions start or end there.
-    std::vector<uint32_t> degrees() const {
-        std::vector<uint32_t> out;
-        for (const auto& node : nodes_)
-            out.push_back(static_cast<uint32_t>(node.out.size() + node.in.size()));
-        return out;
-    }
+    static constexpr std::vector<Id> Node::*LISTS[] = {&Node::out, &Node::in, &Node::open_out, &Node::open_in};
 
     // The statements of the edges met; of one statement, two versions may hold at an instant
     // when starts were chosen by hand.
@@ -270,42 +270,6 @@ private:
     template <class Order> static void erase(std::vector<Id>& list, Id id, Order order) {
         const auto at = std::lower_bound(list.begin(), list.end(), id, order);
         if (at != list.end() && *at == id) list.erase(at);
-    }
-
-    // Fill the lists of all nodes from the edges; one sort a list is cheaper than many inserts.
-    void attach_all() {
-        for (Id id = 0; id < edges_.size(); ++id) {
-            const Edge& edge = edges_[id];
-            if (edge.src == NONE) continue;
-            nodes_[edge.src].out.push_back(id);
-            nodes_[edge.dst].in.push_back(id);
-            if (edge.to == OPEN) ++open_;
-            if (!may_hold(edge)) continue;
-            nodes_[edge.src].open_out.push_back(id);
-            nodes_[edge.dst].open_in.push_back(id);
-        }
-        for (auto& node : nodes_) {
-            sort(node.out, by_start());
-            sort(node.in, by_start());
-            sort_open(node.open_out, true);
-            sort_open(node.open_in, false);
-        }
-    }
-
-    template <class Order> static void sort(std::vector<Id>& list, Order order) {
-        if (!std::is_sorted(list.begin(), list.end(), order)) std::sort(list.begin(), list.end(), order);
-    }
-
-    // By relation and far node, as `by_relation`, with what is compared laid side by side.
-    void sort_open(std::vector<Id>& list, bool outgoing) const {
-        std::vector<std::tuple<uint64_t, Id, Id, Id>> keys;
-        keys.reserve(list.size());
-        for (const Id id : list) {
-            const Edge& edge = edges_[id];
-            keys.push_back({rank(edge.relation), edge.relation, outgoing ? edge.dst : edge.src, id});
-        }
-        std::sort(keys.begin(), keys.end());
-        for (size_t i = 0; i < list.size(); ++i) list[i] = std::get<3>(keys[i]);
     }
 
     void detach(Id id) {

@@ -203,17 +203,11 @@ public:
         words_.write(out);
         out.array(term_of_);
         out.array(met_);
-        std::vector<uint32_t> sizes;
-        std::vector<Id> ids;
-        std::vector<uint16_t> shapes;
-        for (const auto& list : postings_) {
-            sizes.push_back(static_cast<uint32_t>(list.ids.size()));
-            ids.insert(ids.end(), list.ids.begin(), list.ids.end());
-            shapes.insert(shapes.end(), list.shapes.begin(), list.shapes.end());
-        }
-        out.array(sizes);
-        out.array(ids);
-        out.array(shapes);
+        std::vector<Bounds> bounds;
+        for (const auto& list : postings_) bounds.push_back(list.bounds);
+        out.lists(postings_, [](const Postings& list) -> const auto& { return list.ids; });
+        out.lists(postings_, [](const Postings& list) -> const auto& { return list.shapes; });
+        out.array(bounds);
         out.array(length_);
         return out.take();
     }
@@ -228,28 +222,24 @@ public:
         Reader::require(fresh.words_.size() == fresh.term_of_.size(), "words are damaged");
         Reader::require(fresh.words_.size() == fresh.met_.size(), "words are damaged");
         for (const Id term : fresh.term_of_) Reader::require(term < fresh.terms.size(), "words are damaged");
-        const auto sizes = in.array<uint32_t>();
-        const auto ids = in.array<Id>();
-        const auto shapes = in.array<uint16_t>();
+        auto ids = in.lists<Id>();
+        auto shapes = in.lists<uint16_t>();
+        const auto bounds = in.array<Bounds>();
         fresh.length_ = in.array<uint16_t>();
         in.finish();
-        Reader::require(ids.size() == shapes.size() && sizes.size() <= fresh.terms.size(),
+        Reader::require(ids.size() <= fresh.terms.size() && shapes.size() == ids.size() &&
+                            bounds.size() == ids.size(),
                         "postings are damaged");
         for (const uint16_t length : fresh.length_)
             if (length != ABSENT) fresh.count(length);
-        fresh.postings_.resize(sizes.size());
-        size_t at = 0;
-        for (size_t term = 0; term < sizes.size(); ++term) {
-            Reader::require(sizes[term] <= ids.size() - at, "postings are damaged");
-            const auto from = static_cast<ptrdiff_t>(at);
-            at += sizes[term];
-            const auto to = static_cast<ptrdiff_t>(at);
+        fresh.postings_.resize(ids.size());
+        for (size_t term = 0; term < ids.size(); ++term) {
             auto& list = fresh.postings_[term];
-            list.ids.assign(ids.begin() + from, ids.begin() + to);
-            list.shapes.assign(shapes.begin() + from, shapes.begin() + to);
-            Reader::require(fresh.restore_bounds(list), "postings are damaged");
+            list = {std::move(ids[term]), std::move(shapes[term]), bounds[term]};
+            Reader::require(list.shapes.size() == list.ids.size() &&
+                                ascend_below(list.ids, fresh.length_.size()),
+                            "postings are damaged");
         }
-        Reader::require(at == ids.size(), "postings are damaged");
         fresh.forward_ready_ = false;
         fresh.stem = std::move(stem); // a Python object perhaps, which is not copied without the GIL
         *this = std::move(fresh);
@@ -607,23 +597,11 @@ private:
         ++documents_;
     }
 
-    // The bounds of postings read from an archive; false where they do not fit the documents.
-    bool restore_bounds(Postings& list) const {
-        bool fits = true; // no branch for each test: this is most of the time of a load
-        int64_t before = -1;
-        Bounds bounds;
-        for (size_t i = 0; i < list.ids.size(); ++i) {
-            const Id id = list.ids[i];
-            if (id >= length_.size()) return false;
-            const uint16_t length = length_[id];
-            const auto tf = static_cast<uint8_t>(list.shapes[i] >> 8);
-            fits = fits & (id > before) & (tf > 0) & (length != ABSENT) &
-                   (list.shapes[i] == shape(tf, length));
-            bounds.add(tf, length);
-            before = id;
-        }
-        list.bounds = bounds;
-        return fits;
+    // Whether ids ascend, the last of them below a number.
+    static bool ascend_below(const std::vector<Id>& ids, size_t end) {
+        bool ascend = true; // no branch for each: there are millions
+        for (size_t i = 1; i < ids.size(); ++i) ascend &= ids[i - 1] < ids[i];
+        return ascend && (ids.empty() || ids.back() < end);
     }
 
     void drop_absent(Postings& list) {

@@ -160,29 +160,10 @@ public:
     }
 
     void write(Writer& out) const {
-        std::vector<uint32_t> sizes;
-        std::vector<Id> all;
-        for (const auto& list : lists_) {
-            sizes.push_back(static_cast<uint32_t>(list.size()));
-            all.insert(all.end(), list.begin(), list.end());
-        }
-        out.array(sizes);
-        out.array(all);
+        out.lists(lists_, [](const auto& list) -> const auto& { return list; });
     }
 
-    void read(Reader& in) {
-        const auto sizes = in.array<uint32_t>();
-        const auto all = in.array<Id>();
-        lists_.assign(sizes.size(), {});
-        size_t at = 0;
-        for (size_t key = 0; key < sizes.size(); ++key) {
-            Reader::require(sizes[key] <= all.size() - at, "fact lists are damaged");
-            const auto start = all.begin() + static_cast<ptrdiff_t>(at);
-            lists_[key].assign(start, start + sizes[key]);
-            at += sizes[key];
-        }
-        Reader::require(at == all.size(), "fact lists are damaged");
-    }
+    void read(Reader& in) { lists_ = in.lists<Id>(); }
 
 private:
     std::vector<std::vector<Id>> lists_;
