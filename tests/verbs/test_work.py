@@ -183,3 +183,25 @@ def test_what_was_done_before_an_error_counts(open_memory: OpenMemory, clock: Cl
     except LookupError:
         clock.now += 1
     assert counted.postings == FACTS
+
+
+def test_statements_of_a_bulk_write_do_not_grow_with_its_facts(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    statements: list[str] = []
+    facts = [
+        {
+            "text": f"tea number{number}",
+            "entity": f"Shelf {number % 40}",
+            "tags": ["tea"],
+            "links": [("next to", f"Shelf {(number + 1) % 40}")],
+            **({"key": f"tea-{number}"} if number % 2 else {}),
+        }
+        for number in range(3_000)
+    ]
+    memory.remember_many(facts[:1_000])  # what is there is asked for, too
+    memory._engine.store._writer.set_trace_callback(
+        lambda statement: statements.append(statement.partition(" ")[0])
+    )
+    memory.remember_many(facts[1_000:])
+    asked = [kind for kind in statements if kind not in ("INSERT", "UPDATE")]  # one a row
+    assert len(asked) < 60
