@@ -134,6 +134,10 @@ class SqliteStore:
             self._writer.execute(f"PRAGMA synchronous = {durability}")
             prepare(self._writer, read_only=False)
             self._writer.execute("PRAGMA journal_mode = WAL")
+            # Many facts touch most pages of the indexes again and again: 16 MiB of them are
+            # kept, and as many are gathered in the log before they go into the file.
+            self._writer.execute("PRAGMA cache_size = -16384")
+            self._writer.execute("PRAGMA wal_autocheckpoint = 4096")
         except BaseException:
             self._close_connections()
             raise

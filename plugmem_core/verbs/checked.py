@@ -9,6 +9,7 @@ from plugmem_core.inputs import (
     check_links,
     check_name,
     check_namespace,
+    check_tag,
     check_tags,
 )
 from plugmem_core.model import Namespace
@@ -53,16 +54,18 @@ class Checked:
 
     def tags(self, values: Iterable[str]) -> str | None:
         """Return tags without repeats as a row holds them; none are null."""
-        if _is_plain(values) and len(values) <= self._most_tags:
-            known = [self._tags.get(tag) if type(tag) is str else None for tag in values]
-            if None not in known:
-                return _joined(known)  # type: ignore[arg-type] # none of them is None
-        tags = check_tags(values, most=self._most_tags)
-        spelled = [dump_json(tag) for tag in tags]
-        self._tags.update(
-            (tag, one) for tag, one in zip(tags, spelled, strict=True) if type(tag) is str
-        )
-        return _joined(spelled)
+        if not _is_plain(values) or len(values) > self._most_tags:
+            return _joined(map(dump_json, check_tags(values, most=self._most_tags)))
+        return _joined([self._tag(tag, place) for place, tag in enumerate(values)])
+
+    def _tag(self, value: object, place: int) -> str:
+        known = self._tags.get(value) if type(value) is str else None
+        if known is None:
+            tag = check_tag(value, f"tags[{place}]")
+            known = dump_json(tag)
+            if type(tag) is str:
+                self._tags[tag] = known
+        return known
 
     def namespace(self, value: Any) -> str:
         """Return a namespace as a row holds it."""
@@ -92,5 +95,6 @@ def _is_plain(values: object) -> TypeGuard[Sequence[Any]]:
     return type(values) is list or type(values) is tuple
 
 
-def _joined(spelled: list[str]) -> str | None:
-    return f"[{','.join(dict.fromkeys(spelled))}]" if spelled else None
+def _joined(spelled: Iterable[str]) -> str | None:
+    joined = ",".join(dict.fromkeys(spelled))
+    return f"[{joined}]" if joined else None
