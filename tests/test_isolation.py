@@ -227,6 +227,9 @@ class IsolationMachine(RuleBasedStateMachine):
 
     @rule(place=places)
     def retain(self, place: int) -> None:
+        # What is forgotten goes in every namespace, and what superseded it then names nothing.
+        self.memory.maintain()
+        self.seen = [self.look(scope) for scope in self.scopes]
         self.write(place, lambda **scope: self.memory.maintain(retain=[Retain(max_age=5, **scope)]))
 
     @rule(place=places, other=places)
