@@ -140,7 +140,6 @@ class Engine:
         self._process = process.forks
         self._closed = False
         self._cards: OrderedDict[int, tuple[Any, ...]] = OrderedDict()
-        self._seen_version = -1
         self._behind = True
         self._half_applied = False
         self._saving = Lock()
@@ -253,10 +252,14 @@ class Engine:
 
     def sync(self) -> None:
         """Take in what other handles committed since the last call."""
-        version = self.store.version()
-        if version != self._seen_version or self._behind:
-            self._catch_up()
-            self._seen_version = version
+        pulse = self.store.take_pulse()
+        try:
+            version = self.store.version(pulse)
+            if version != pulse.seen or self._behind:
+                self._catch_up()
+                pulse.seen = version
+        finally:
+            self.store.give_back(pulse)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:

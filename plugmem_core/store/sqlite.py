@@ -5,6 +5,7 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +23,7 @@ from plugmem_core.errors import (
 )
 from plugmem_core.store.connecting import connect, mark, reading_uri
 from plugmem_core.store.encoding import decode_vector, text_digest
+from plugmem_core.store.pulse import Pulse
 from plugmem_core.store.rows import (
     DECLINED,
     NO_VECTOR,
@@ -84,7 +86,7 @@ class Names(NamedTuple):
 
 
 class SqliteStore:
-    """The file. One connection writes, another reads committed rows only.
+    """The file. One connection writes, another reads committed rows only, others count commits.
 
     Args:
         path: A file, made when missing, or `":memory:"`.
@@ -104,13 +106,14 @@ class SqliteStore:
         # A database in memory belongs to its connection, so it has only the one.
         self._read_lock = RLock() if self.path else self._write_lock
         self._connections: list[sqlite3.Connection] = []
+        self._pulses: list[Pulse] = []  # those that nobody feels just now
         self._times_opened = 0
         with self._translated():
             self._open()
             if not read_only:
                 self._configure(durability)
         # A handle that is dropped without `close` lets go of the file all the same.
-        dropped = weakref.finalize(self, _release, os.getpid(), self._connections)
+        dropped = weakref.finalize(self, _release, os.getpid(), self._connections, self._pulses)
         dropped.atexit = False
 
     def _open(self) -> None:
@@ -123,7 +126,6 @@ class SqliteStore:
         if self.path is not None:
             self._reader = self._connect()
             self._connections.append(self._reader)
-        self._pulse = self._reader.cursor()  # one for all; making them costs more than asking
         self._times_opened += 1
 
     def _connect(self) -> sqlite3.Connection:
@@ -151,11 +153,12 @@ class SqliteStore:
                 self._open()
 
     def _close_connections(self) -> None:
-        while self._connections:
-            self._connections.pop().close()
+        for held in (self._connections, self._pulses):
+            while held:
+                held.pop().close()
 
     def close(self) -> None:
-        """Close both connections; the last one out folds the WAL into the file."""
+        """Close all connections; the last one out folds the WAL into the file."""
         with self._write_lock, self._read_lock:
             self._closed = True
             self._close_connections()
@@ -238,19 +241,38 @@ class SqliteStore:
 
     # -- reading
 
-    def version(self) -> int:
+    # On the path of every recall, hence without the context managers below.
+
+    def take_pulse(self) -> Pulse:
+        """Return a pulse that no other thread feels; give it back in the end."""
+        try:
+            return self._pulses.pop()
+        except IndexError:
+            return Pulse()
+
+    def give_back(self, pulse: Pulse) -> None:
+        """Let other threads feel a pulse."""
+        self._pulses.append(pulse)
+        if self._closed:  # nobody will
+            pulse.close()
+
+    def version(self, pulse: Pulse) -> int:
         """Return a number that changes whenever another connection has committed."""
-        # On the path of every recall, hence without the context managers below.
-        with self._read_lock:
+        if self.path is None:
+            return 0
+        try:
             if self._as_it_stood is not None:
-                self._open_again_if_written()
-            try:
-                if self._reader.in_transaction and self._reader is not self._writer:
+                with self._read_lock:
+                    self._open_again_if_written()
+            if self._reader.in_transaction:
+                with self._read_lock:  # or another thread is just reading
                     self._end_interrupted(self._reader)
-                version: int = self._pulse.execute("PRAGMA data_version").fetchone()[0]
-            except sqlite3.Error as error:
-                raise self._explained(error) from error
-        return version + self._times_opened * _VERSIONS
+            opened = self._times_opened
+            if pulse.opened != opened:
+                pulse.open(self._connect(), opened)
+            return opened * _VERSIONS + pulse.count()
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -676,10 +698,10 @@ _RULES = (
 """Queries that return nothing in a sound file, and what a row they return means."""
 
 
-def _release(process: int, connections: list[sqlite3.Connection]) -> None:
+def _release(process: int, *held: Iterable[sqlite3.Connection | Pulse]) -> None:
     if process == os.getpid():  # a forked child has nothing of its own to let go of
-        for connection in connections:
-            connection.close()
+        for one in chain.from_iterable(held):
+            one.close()
 
 
 def _edges(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
