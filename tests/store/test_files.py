@@ -5,8 +5,10 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -449,3 +451,28 @@ def test_facts_of_a_memory_without_an_embedder_may_still_get_one(path: Path) -> 
     with Memory.open(path) as memory:
         assert memory.reembed(HashingEmbedder(8)).embedded == 2
         assert memory.verify().ok
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors are listed by Linux")
+def test_what_threads_count_commits_by_is_closed_with_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+
+    def descriptors() -> int:
+        open_files = []
+        for one in Path("/proc/self/fd").iterdir():
+            with suppress(FileNotFoundError):  # the listing itself
+                open_files.append(str(one.readlink()))
+        return sum(name.startswith(str(path)) for name in open_files)
+
+    with Memory.open(path) as memory:
+        memory.remember("tea")
+        meet = Barrier(4)
+
+        def ask(_: int) -> int:
+            meet.wait()
+            return len(memory.recall("tea"))
+
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(ask, range(40))) == [1] * 40
+        assert descriptors() > 0
+    assert descriptors() == 0
